@@ -61,8 +61,28 @@ class Play(NamedTuple):
     steps: int
 
 
-Going = Generator[Play, Played, T]
-"""A motion that goes on, and what it returns in the end."""
+class AsksForAll(Protocol):
+    """Who asks a controller for all states of a batch."""
+
+    @property
+    def holds(self) -> bool:
+        """Return whether some states that have been answered go on with it, and wait for the next answer."""
+
+    def answer(self, standing: Sequence[tuple[int, Asked]]) -> list[tuple[int, BaseException | None]]:
+        """Ask for all states, and return the numbers of those that go on by themselves, with what went wrong."""
+
+
+class Asked(NamedTuple):
+    """What a motion waits for at a sample: a controller is asked once for all states that have come there. Whoever asks
+    may take it `along` to later samples."""
+
+    who: AsksForAll
+    t: float
+    along: Any = None
+
+
+Going = Generator[Play | Asked, Any, T]
+"""A motion that goes on, and what it returns in the end. It gets what its plays tell, and nothing where it asked."""
 
 
 def alone(motion: Going[T]) -> T:
@@ -103,16 +123,20 @@ def together(
 ) -> list[T]:
     """Let motions go on to their ends side by side, and return what they return. What one of them raises ends all.
     `tick` is told the times that those have come to that go on, and how many have come to an end."""
-    found, fresh, going = dict[int, T](), iter(range(len(motions))), 0
+    found, fresh, started, going = dict[int, T](), iter(range(len(motions))), 0, 0
     groups = dict[tuple[bool, int], list[tuple[int, Play]]]()
+    asked, asks = list[tuple[int, Asked]](), list[AsksForAll]()
 
     def go_on(k: int, given: Any) -> int:
         """Let a motion go on to where it waits, and return 1 where it does, 0 at its end."""
         try:
-            wanted = motions[k].send(given)
+            wanted = motions[k].throw(given) if isinstance(given, BaseException) else motions[k].send(given)
         except StopIteration as end:
             found[k] = end.value
             return 0
+        if isinstance(wanted, Asked):
+            asked.append((k, wanted))
+            return 1
         groups.setdefault((wanted.steps > FEW, id(wanted.who.wide)), []).append((k, wanted))
         return 1
 
@@ -120,15 +144,22 @@ def together(
         while len(found) < len(motions):
             # Ctrl-C in one of the motions is meant for all of them.
             raise_in_loop()
-            going += sum(go_on(k, None) for k in islice(fresh, MOST - going))
+            # Those that stand at a sample wait for all others, however many these are.
+            new = list(islice(fresh, max(0, MOST + len(asked) - going)))
+            started += len(new)
+            going += sum(go_on(k, None) for k in new)
             if groups:
                 some = groups.pop(min(groups, key=lambda key: (-len(groups[key]), key[0])))
                 some.sort(key=_steps_ahead)
                 told = _played([wanted for _, wanted in some])
                 going += sum(go_on(k, one) for (k, _), one in zip(some, told, strict=True)) - len(some)
+            elif started == len(motions) and (asked or any(who.holds for who in asks)):
+                asks, standing, asked = asks or [asked[0][1].who], asked, []
+                answers = asks[0].answer(standing)
+                going += sum(go_on(k, given) for k, given in answers) - len(answers)
             if tick is not None:
-                everyone = (wanted.who.b["t"].item() for group in groups.values() for _, wanted in group)
-                tick(list(everyone), len(found))
+                times = [wanted.who.b["t"].item() for group in groups.values() for _, wanted in group]
+                tick([*times, *(wanted.t for _, wanted in asked)], len(found))
     finally:
         for motion in motions:
             motion.close()

@@ -17,6 +17,7 @@ from catena.simulation.contacts import Contact, ContactRun, Stop
 from catena.simulation.contacts.landing import Landing, stepping
 from catena.simulation.failing_states import FailingStates, require_some
 from catena.simulation.following import Following, Headway, raise_in_loop
+from catena.simulation.for_all_states import ForAllStates, OneOfAll, takes_batches
 from catena.simulation.guards.events import Event, distinct
 from catena.simulation.keeping import Keep
 from catena.simulation.keeping.of_segments import keeping
@@ -146,20 +147,35 @@ class SimulationRequest:
             q = np.broadcast_to(q, (*own, q.shape[-1]))
         batch, states = single_states(system, q, v, self.near)
         if not batch:
-            return alone(self._one(states[0], self._follow(()), self._varied_at((), batch)))
+            varied = self._varied_at((), batch)
+            return alone(self._one(states[0], self._follow(()), varied, self.controls[0]))
         indices = list(np.ndindex(batch))
         follows = [self._follow(index) for index in indices]
         is_told = any(one.observe is not None for one in follows)
         if not is_told:
             follows = [one.quietly(self.span) for one in follows]
         numbers = [self._varied_at(index, batch) for index in indices]
-        motions = [self._tried(*each, records) for each in zip(states, follows, numbers, strict=True)]
-        runs = self._one_by_one(motions) if is_told else self._in_lanes(motions)
+        control, controls = self.controls[0], [self.controls[0]] * len(states)
+        if not is_told and self._asks_for_all:
+            rows = [
+                np.array(x).reshape(*batch, -1) for x in zip(*((one.q, one.v) for one in states), strict=True)
+            ]
+            everyone = ForAllStates(control, system, *rows)
+            controls, control = [OneOfAll(everyone, k) for k in range(len(states))], None
+        given = zip(states, follows, numbers, controls, strict=True)
+        motions = [self._tried(*each, records) for each in given]
+        runs = self._one_by_one(motions) if is_told else self._in_lanes(motions, control)
         made = dict(zip(indices, runs, strict=True))
         failed = {index: words for index, words in made.items() if isinstance(words, str)}
         found = [run for run in made.values() if isinstance(run, Trajectory)]
         require_some(len(found), failed)
         return StateByState(found, (len(found),) if failed else batch, failed)
+
+    @property
+    def _asks_for_all(self) -> bool:
+        """Return whether the controller is asked for all states of a batch at once, which wait for that."""
+        waits = bool(self.contacts or self.rubs) and not (self.landing or self.changes)
+        return waits and takes_batches(self.controls[0])
 
     def _follow(self, index: tuple[int, ...]) -> Following:
         """Return who follows the motion of a state."""
@@ -174,9 +190,10 @@ class SimulationRequest:
             found.append(alone(motion))
         return found
 
-    def _in_lanes(self, motions: Sequence[Going[Trajectory | str]]) -> list[Trajectory | str]:
-        """Return the motions of all states, whose compiled steps are taken together."""
-        control, count, span, bar = self.controls[0], len(motions), self.span, self._follow(()).bar
+    def _in_lanes(self, motions: Sequence[Going[Trajectory | str]], control: Any) -> list[Trajectory | str]:
+        """Return the motions of all states, whose compiled steps are taken together; each asks a controller by itself,
+        if there is one."""
+        count, span, bar = len(motions), self.span, self._follow(()).bar
         if memory_of(control):
             began = Snapshot(memory_of(control))
             motions = [remembering(motion, control, began) for motion in motions]
@@ -201,20 +218,25 @@ class SimulationRequest:
         state: SingleState,
         following: Following,
         varied: Mapping[tuple[str, str], np.ndarray],
+        control: Any,
         records: bool,
     ) -> Going[Trajectory | str]:
         """Return the motion of one state of a batch; where failures are recorded, words if it fails."""
         try:
-            return (yield from self._one(state, following, varied))
+            return (yield from self._one(state, following, varied, control))
         except CatenaError as error:
             if not records:
                 raise
             return str(error)
 
     def _one(
-        self, state: SingleState, following: Following, varied: Mapping[tuple[str, str], np.ndarray]
+        self,
+        state: SingleState,
+        following: Following,
+        varied: Mapping[tuple[str, str], np.ndarray],
+        control: Any,
     ) -> Going[Trajectory]:
-        kept, samples, control = self.kept, self.samples, self.controls[0]
+        kept, samples = self.kept, self.samples
         if kept is not None:
             samples = None if kept.signals else list(self.span)
         asked = ChangingRun(
@@ -223,7 +245,7 @@ class SimulationRequest:
         )  # fmt: skip
         moves: ChangingRun | ContactRun = asked
         if self.landing:
-            moves = stepping(asked, self.contacts, varied)
+            moves = stepping(asked, self.contacts, varied, state.every)
         elif self.contacts or self.rubs:
             moves = ContactRun(self.contacts, asked, state.every)
         made = (

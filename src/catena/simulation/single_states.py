@@ -13,10 +13,10 @@ from catena.system import System
 
 class SingleState(NamedTuple):
     """One state q (nq,), v (nv,) of a system, whose parameters are those of this state, with the positions that joints
-    are said to be near; `every` is the system of all states."""
+    are said to be near; `every` is the system of all states of a batch, None for a state alone."""
 
     system: System
-    every: System
+    every: System | None
     q: np.ndarray
     v: np.ndarray
     near: Mapping[str, Any]
@@ -30,8 +30,8 @@ def single_states(
     batch = np.broadcast_shapes(q.shape[:-1], v.shape[:-1], system.variants.shape)
     over = system.variants.over(batch)
     rows = [np.broadcast_to(x, (*batch, x.shape[-1])).reshape(-1, x.shape[-1]) for x in (q, v)]
-    known = near_rows(system, near, batch)
+    known, every = near_rows(system, near, batch), over if batch else None
     return batch, [
-        SingleState(over.variants.state(k), over, q_k, v_k, {joint: x[k] for joint, x in known.items()})
+        SingleState(over.variants.state(k), every, q_k, v_k, {joint: x[k] for joint, x in known.items()})
         for k, (q_k, v_k) in enumerate(zip(*rows, strict=True))
     ]

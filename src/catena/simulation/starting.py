@@ -51,7 +51,7 @@ def begun(
         )  # fmt: skip
         timeline: ChangingRun | ContactRun = changing
         if lands:
-            timeline = stepping(changing, contacts, {})
+            timeline = stepping(changing, contacts, {}, state.every)
         elif contacts:
             timeline = ContactRun(contacts, changing, state.every)
         timeline.begin(state.q, state.v)

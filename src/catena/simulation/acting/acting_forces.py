@@ -286,20 +286,10 @@ class ActingForces(RunPart):
         (n, width): at joints of the tree, and behind them at those that close loops. `states` (n,) says which states of
         the batch they are, all in order if None. Forces that are not finite are returned for a `trial`, which may have
         gone astray; otherwise they are an error."""
-        nv = self.system.nv
         if self.control is None:
             return np.zeros((len(q), self.width))
-        # Controllers get copies: what they do to their arguments is their own business.
-        if not self.batch and len(q) == 1:
-            given = self.control(t, q[0].copy(), v[0].copy())
-            if type(given) is np.ndarray and given.dtype == np.float64 and given.shape == (nv,):
-                # A sum of squares that is finite is one of numbers that are.
-                if isfinite(given.dot(given)):
-                    return self._wide(self.limited(given, v[0])[None])
-            return self._checked(t, given, (), q[0], v, trial)
         if not self.batch:
-            each = [slice(k, k + 1) for k in range(len(q))]
-            return np.concatenate([self.command(t, q[k], v[k], trial=trial) for k in each])
+            return np.array([self.command_of_one(t, *one, trial) for one in zip(q, v, strict=True)])
         # A controller may have gains for each state of its batch, so it is always asked for all of them.
         rows = np.arange(len(q)) if states is None else states
         if self._seen is None or len(self._seen[0]) != int(np.prod(self.batch)):
@@ -308,6 +298,19 @@ class ActingForces(RunPart):
         everyone = [x.reshape(*self.batch, x.shape[-1]).copy() for x in self._seen]
         at = self._seen[0].reshape(everyone[0].shape)
         return self._checked(t, self.control(t, *everyone), self.batch, at, self._seen[1], trial)[rows]
+
+    def command_of_one(self, t: float, q: np.ndarray, v: np.ndarray, trial: bool = False) -> np.ndarray:
+        """Return what `command` does, (width,), for the one state q (nq,), v (nv,) that there is."""
+        if self.control is None:
+            return np.zeros(self.width)
+        # Controllers get copies: what they do to their arguments is their own business.
+        given = self.control(t, q.copy(), v.copy())
+        if type(given) is np.ndarray and given.dtype == np.float64 and given.shape == v.shape:
+            # A sum of squares that is finite is one of numbers that are.
+            if isfinite(given.dot(given)):
+                tau = self.limited(given, v)
+                return tau if self.width == len(tau) else self._wide(tau[None])[0]
+        return self._checked(t, given, (), q, v[None], trial)[0]
 
     def command_at(self, t: np.ndarray, q: np.ndarray, v: np.ndarray) -> np.ndarray:
         """Return what the controller gives to states (states, ...) at their times t (states,)."""

@@ -27,6 +27,7 @@ from catena.simulation.contacts.impulses import ImpulseSteps
 from catena.simulation.contacts.regular import within_reach
 from catena.simulation.contacts.stiffness import Stiffness, StiffnessWatch
 from catena.simulation.following import nobody_follows
+from catena.simulation.lanes import Going, alone
 from catena.simulation.results.on_demand import OnDemand
 from catena.simulation.results.segment import Segment
 from catena.simulation.stepping.methods.work import SOURCES
@@ -96,6 +97,18 @@ class CarefulSteps:
         stays: Callable[[np.ndarray, np.ndarray, np.ndarray], bool],
         gap: np.ndarray | None = None,
     ) -> tuple[Segment, np.ndarray]:
+        """Do what `going` does, alone."""
+        return alone(self.going(t, q, v, end, stays, gap))
+
+    def going(
+        self,
+        t: float,
+        q: np.ndarray,
+        v: np.ndarray,
+        end: float,
+        stays: Callable[[np.ndarray, np.ndarray, np.ndarray], bool],
+        gap: np.ndarray | None = None,
+    ) -> Going[tuple[Segment, np.ndarray]]:
         """Return the motion from a state q (nq,), v (nv,), with gaps (contacts,) if they are known, at the time t to
         `end`, or to where such steps are not needed any more (`stays`, asked with impulses and velocities (contacts, 3)
         and how contacts yield along their planes (contacts,), says so), and the forces (samples, contacts, 3) in the
@@ -105,6 +118,7 @@ class CarefulSteps:
             gap = self.free_motion.places.gaps(q[None])[0]
         while end - times[-1] > 1e-9 * self.h:
             self.tick(times[-1])
+            yield from self.free_motion.waiting(times[-1], q, v)
             self.free_motion.keep_time(times[-1], q, v)
             h = min(self.h, self.free_motion.until(end) - times[-1])
             looks = len(times) > self.unasked

@@ -22,6 +22,7 @@ from catena.simulation.contacts.geometry import ContactPlaces, Touches
 from catena.simulation.contacts.kept import Kept, can_keep
 from catena.simulation.contacts.stops_in_joints import forces_in_joints
 from catena.simulation.contacts.stuck import with_joints
+from catena.simulation.lanes import Asked, Going
 from catena.simulation.problem import Problem
 from catena.simulation.turns import TurnsAlong
 from catena.spatial import Pose
@@ -159,13 +160,24 @@ class FreeMotion:
 
     def told(self, t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
         """Return what a controller gives, (width,): at joints of the tree, and then at those that close loops."""
-        return self.acting.command(t, q[None], v[None])[0] if self._told is None else self._told
+        return self.acting.command_of_one(t, q, v) if self._told is None else self._told
 
     @cached_property
     def _nothing(self) -> np.ndarray:
         none = np.zeros(self.system.nv)
         none.setflags(write=False)
         return none
+
+    def waiting(self, t: float, q: np.ndarray, v: np.ndarray) -> Going[None]:
+        """Wait for the other states of a batch where a controller is due that is asked for all of them at once."""
+        clock, waits = self.acting.clock, self.waits
+        if clock is not None and waits is not None and t >= self.due - clock.slack:
+            yield waits(t, q, v)
+
+    @cached_property
+    def waits(self) -> Callable[..., Asked] | None:
+        """Return what a state waits for at a sample, None where it is asked for alone."""
+        return getattr(self.acting.control, "wait", None)
 
     def keep_time(self, t: float, q: np.ndarray, v: np.ndarray) -> bool:
         """Ask a controller with a rate if it is due at a state that the motion has come to, and return whether it was.
@@ -176,11 +188,11 @@ class FreeMotion:
         feels = self.feels
         if feels is not None:
             feels(*self._felt(t, q, v))
-        self._told = self.acting.command(t, q[None], v[None])[0]
+        self._told = self.acting.command_of_one(t, q, v)
         self.due = clock.after(t)
         return True
 
-    @property
+    @cached_property
     def feels(self) -> Callable[..., None] | None:
         """Return what tells the controller what acts before it is asked, None where it does not want to know."""
         return getattr(self.acting.control, "feel", None)

@@ -420,11 +420,14 @@ def goes_in_lanes(system: Any) -> bool:
 
 
 def stepping(
-    asked: ChangingRun, contacts: Sequence[Contact | Stop], varied: Mapping[tuple[str, str], np.ndarray]
+    asked: ChangingRun,
+    contacts: Sequence[Contact | Stop],
+    varied: Mapping[tuple[str, str], np.ndarray],
+    every: System | None,
 ) -> ChangingRun | ContactRun:
     """Return what moves one state by time stepping: compiled steps, careful steps where there are none
     (`goes_in_lanes`), and steps of Runge and Kutta there if nothing can touch. Each contact has numbers (), those of
-    the state."""
+    the state; `every` is the system of all states of a batch."""
     if goes_in_lanes(asked.system):
         asked.landing = partial(Landing.of, given=contacts, varied=varied)
         return asked
@@ -436,7 +439,7 @@ def stepping(
     own = Landing.of(asked.system, contacts, {name: x.reshape(1, 1) for name, x in varied.items()}).given(0)
     step = asked.options["step"]
     asked.options = {**asked.options, **EXACT, "drift": asked.options["drift"]}
-    return ContactRun(own, asked, step=step)
+    return ContactRun(own, asked, every, step)
 
 
 def varied_of(

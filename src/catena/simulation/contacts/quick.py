@@ -125,12 +125,14 @@ class QuickStretch:
         there."""
         quick, state = self.quick, path.state(-1)
         if path.ahead is not None:
-            return path.ahead
+            told, tau = path.ahead
+            return told.reshape(quick.shape), tau
         return quick.look(state.t, state.q, state.v), quick.free_motion.command(state.t, state.q, state.v)
 
     def _gone(self, t: float, q: np.ndarray, v: np.ndarray, h: float) -> Going[Quick | None]:
         """Return what `go` does; events of its last states are not looked for yet."""
         quick, holding = self.quick, self.holding
+        yield from quick.free_motion.waiting(t, q, v)
         quick.keep_time(t, q, v)
         slips, gaps = self._begun(t, q, v)
         # A contact that has just opened may be a little in its plane, and comes out.
@@ -140,7 +142,8 @@ class QuickStretch:
         self._tell()
         quick.look_often(bool(holding.closed))
         quick.steps, tried, since = 0, 0, t
-        path, last, self.begun = Path(ContactState(t, q, v, np.zeros(len(SOURCES)), None, None)), None, 0
+        start = ContactState(t, q, v, np.zeros(len(SOURCES)), None, None)
+        path, last, self.begun = Path(start, quick.shape, len(v)), None, 0
         self.path, self.met = path, False
         while True:
             quick.tick(path.t[-1])
@@ -148,7 +151,7 @@ class QuickStretch:
                 h = yield from quick.to_samples(path, h)
                 self.begun = max(self.begun, path.begun)
             if path.t[-1] < quick.end - quick.window.same:
-                passed, done = (yield from quick.many(path.state(-1), h, last)), len(path.told)
+                passed, done = (yield from quick.many(path.state(-1), h, last)), path.known
                 if not done and self._turns_sooner(passed.told):
                     continue
                 h, last = passed.h, passed.last
@@ -176,7 +179,7 @@ class QuickStretch:
                 slow = holding.rubs and (quick.steps - tried) * quick.h > quick.patience * (now - since)
                 tried, since = quick.steps, now
             if slow or lost:
-                return self._given_up(path, len(path.told))
+                return self._given_up(path, path.known)
 
     def forces_in(self, made: Quick, run: Segment) -> Callable[[Segment], np.ndarray]:
         """Return what tells the forces (samples, contacts, 3) of contacts at the samples of a run that was `made` by
@@ -247,7 +250,7 @@ class QuickStretch:
         """Look at the last state, where no step begins that would tell of a change. Returns the stretch if it ends
         there; else the controller is asked, and it goes on."""
         quick, at, state = self.quick, len(path) - 1, path.state(-1)
-        if len(path.told) < len(path):
+        if path.known < len(path):
             told, tau = self._told_at_end(path)
             path.look_ahead(told, tau)
             if self.met:
@@ -256,6 +259,7 @@ class QuickStretch:
                     return ended
         if state.t >= quick.window.end - quick.window.same:
             return (path.stretch(len(path), None, None, False, quick.steps),)
+        yield from quick.free_motion.waiting(state.t, state.q, state.v)
         quick.keep_time(state.t, state.q, state.v)
         path.go_on()
         self.begun = at
@@ -285,7 +289,7 @@ class QuickStretch:
         if self.opens:
             rates = told[:, self.opens, 5]
             if done:
-                rates = np.concatenate([path.told[done - 1][None, self.opens, 5], rates])
+                rates = np.concatenate([path.state(done - 1).told[None, self.opens, 5], rates])
             back = (rates[:-1] < 0.0) & (rates[1:] > 0.0)
             if back.any():
                 turns.update((np.flatnonzero(back.any(axis=1)) + (0 if done else 1)).tolist())
@@ -299,8 +303,8 @@ class QuickStretch:
                 made = path.stretch(at, instead, None, False, quick.steps)
                 return (made._replace(otherwise=True),)
             if changes and at == self.begun:
-                path.end_before()
                 change = self._change(Fallen(0.0, now, self._margins(now.told)))
+                path.end_before()
                 return (path.stretch(at + 1, None, change, False, quick.steps),)
             found = (yield from self._located(path.state(at - 1), now, None)) if changes else None
             if at and (k in turns or found is not None):
@@ -326,7 +330,7 @@ class QuickStretch:
 
     def _given_up(self, path: Path, count: int) -> Quick | None:
         """Return what there is of a motion that compiled steps cannot go on with, None if it is nothing."""
-        count = min(count, len(path.told))
+        count = min(count, path.known)
         return path.stretch(count, None, None, True, self.quick.steps) if count > 1 else None
 
     def _margins(self, told: np.ndarray) -> Margins:

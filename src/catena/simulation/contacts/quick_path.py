@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -17,15 +17,24 @@ from catena.simulation.results.on_demand import OnDemand
 from catena.simulation.results.segment import Segment
 from catena.simulation.stepping.methods.work import SOURCES
 
+# So many rows there is room for at first.
+ROOM = 32
+
 
 class Path:
     """The states that a stretch has passed, with what contacts do and control forces at each: of the last it may not be
-    told yet, or by the step that led there only (`ahead`)."""
+    told yet, or by the step that led there only (`ahead`). What is told of a state has a `shape` (contacts, told), and
+    there are so many control forces, its `width`. Rows are in arrays with room for more."""
 
-    def __init__(self, start: ContactState) -> None:
-        self.t, self.told, self.tau = [start.t], list[np.ndarray](), list[np.ndarray]()
+    def __init__(self, start: ContactState, shape: tuple[int, int], width: int) -> None:
+        self.t = [start.t]
+        self.known = 0
+        """Of how many states it is told what contacts do."""
+        self.q, self.v, self.work = (np.empty((ROOM, len(x))) for x in (start.q, start.v, start.work))
+        self.q[0], self.v[0], self.work[0] = start.q, start.v, start.work
+        self.told, self.tau = np.empty((ROOM, shape[0] * shape[1])), np.empty((ROOM, width))
+        self.room, self.shape = ROOM, shape
         self.ahead: tuple[np.ndarray, np.ndarray] | None = None
-        self.parts = [(start.q[None], start.v[None], start.work[None])]
         self.before: tuple[np.ndarray, np.ndarray] | None = None
         self.begun = 0
         """The state at which control forces changed last."""
@@ -33,74 +42,101 @@ class Path:
     def __len__(self) -> int:
         return len(self.t)
 
+    def _make_room(self, count: int) -> None:
+        """Have room for so many states."""
+        self.room = 2 * count
+        for name in ("q", "v", "work", "told", "tau"):
+            old = getattr(self, name)
+            new = np.empty((self.room, *old.shape[1:]))
+            new[: len(old)] = old
+            setattr(self, name, new)
+
     def add(self, passed: ContactSteps) -> np.ndarray:
         """Go on by some steps, and return what is new of what contacts are told to do."""
+        at, known = len(self.t), self.known
+        end, new = at + len(passed.t), len(passed.told)
+        if max(end, known + new) > self.room:
+            self._make_room(max(end, known + new))
         # Steps that were rejected have told of the last state already.
-        known = len(self.told) == len(self.t)
-        told, tau = (passed.told[1:], passed.tau[1:]) if known else (passed.told, passed.tau)
+        skip = 1 if new and known == at else 0
+        self.known += new - skip
+        fresh = slice(known, self.known)
+        self.told[fresh] = passed.told[skip:].reshape(new - skip, self.told.shape[1])
+        self.tau[fresh] = passed.tau[skip:] if passed.tau.ndim == 2 else passed.tau
+        self.q[at:end], self.v[at:end], self.work[at:end] = passed.q, passed.v, passed.work
         self.t += passed.t
-        self.told += list(told)
-        self.tau += tau
         self.ahead = passed.ahead
-        if len(passed.t):
-            self.parts.append((passed.q, passed.v, passed.work))
-        return told
+        return self.told[fresh].reshape(new - skip, *self.shape)
 
     def go_over(
-        self, t: float, rows: tuple[np.ndarray, np.ndarray, np.ndarray], told: np.ndarray, tau: np.ndarray
+        self, t: float, q: np.ndarray, v: np.ndarray, work: np.ndarray, told: np.ndarray, tau: np.ndarray
     ) -> None:
-        """Go on by one step, which told what contacts do (contacts, told) under control forces tau (nv,) where it
-        began, to a time t at which nothing is told yet of the `rows` q (1, nq), v (1, nv) and works (1, sources)."""
-        if len(self.told) < len(self.t):
-            self.look_ahead(told, tau)
+        """Go on by one step, which told what contacts do (contacts x told,) under control forces tau (nv,) where it
+        began, to a time t and a state q (nq,), v (nv,) and works (sources,) of which nothing is told yet."""
+        at = len(self.t)
+        if at == self.room:
+            self._make_room(at + 1)
+        if self.known < at:
+            self.told[at - 1], self.tau[at - 1] = told, tau
+            self.known = at
+        self.q[at], self.v[at], self.work[at] = q, v, work
         self.t.append(t)
-        self.parts.append(rows)
+
+    def go_along(self, t: Sequence[float], rows: Mapping[str, np.ndarray]) -> None:
+        """Go on by steps that ended at samples at times t, with the rows (steps, ...) of what they told: `told` and
+        `tau` where they began, `told_now` where they ended, still under these forces, and q, qd and works there."""
+        at = len(self.t)
+        end = at + len(t)
+        if end > self.room:
+            self._make_room(end)
+        self.told[at - 1 : end - 1], self.tau[at - 1 : end - 1] = rows["told"], rows["tau"]
+        self.q[at:end], self.v[at:end] = rows["q"], rows["qd"]
+        self.work[at:end] = rows["work"] if "work" in rows else self.work[at - 1]
+        self.t += t
+        self.known = end - 1
+        self.ahead = self.before = rows["told_now"][-1].copy(), rows["tau"][-1].copy()
+        self.begun = end - 1
 
     def look_ahead(self, told: np.ndarray, tau: np.ndarray) -> None:
         """Take what contacts do (contacts, told) and control forces tau (nv,) at the last state."""
-        self.told.append(told)
-        self.tau.append(tau)
+        self.told[self.known], self.tau[self.known] = told.reshape(-1), tau
+        self.known += 1
 
     def go_on(self) -> None:
         """Go on from the last state under other control forces; these, and what contacts do there, are told anew by the
         step that begins."""
-        self.sampled((self.told.pop(), self.tau.pop()))
-
-    def sampled(self, before: tuple[np.ndarray, np.ndarray]) -> None:
-        """Go on from the last state, of which nothing is told yet, under other control forces than those `before`."""
-        self.before, self.begun = before, len(self.t) - 1
+        self.known -= 1
+        self.before = self.told[self.known].copy(), self.tau[self.known].copy()
+        self.begun = len(self.t) - 1
 
     def end_before(self) -> None:
         """End at the last state as it was before control forces changed there, if they did: a contact cannot bear the
         new ones, and they belong to what comes after it has changed."""
         if self.before is not None:
-            last = len(self.t) - 1
-            self.told[last:], self.tau[last:] = [self.before[0]], [self.before[1]]
+            self.known = len(self.t)
+            self.told[self.known - 1], self.tau[self.known - 1] = self.before
 
     def state(self, k: int) -> ContactState:
         """Return a state, from the last one on if k is negative."""
-        back = k if k < 0 else k - len(self.t)
-        at = len(self.t) + back
-        for rows in reversed(self.parts):
-            if -back <= len(rows[0]):
-                break
-            back += len(rows[0])
-        q, v, work = rows
-        told, tau = (self.told[at], self.tau[at]) if at < len(self.told) else (None, None)
-        return ContactState(self.t[at], q[back], v[back], work[back], told, tau)
+        at = k if k >= 0 else len(self.t) + k
+        told, tau = (self.told[at].reshape(self.shape), self.tau[at]) if at < self.known else (None, None)
+        return ContactState(self.t[at], self.q[at], self.v[at], self.work[at], told, tau)
 
     def stretch(
         self, count: int, end: ContactState | None, change: ContactChange | None, stiff: bool, steps: int
     ) -> Quick:
         """Return so many of the states, and the `end` if there is one, as a stretch."""
-        q, v, work = (np.concatenate(rows)[:count] for rows in zip(*self.parts, strict=True))
-        t, told, tau = self.t[:count], self.told[:count], self.tau[:count]
-        if end is not None:
-            t, told, tau = [*t, end.t], [*told, end.told], [*tau, end.tau]
-            q, v, work = (np.concatenate([x, y[None]]) for x, y in ((q, end.q), (v, end.v), (work, end.work)))
-        all_tau = np.concatenate(tau).reshape(len(t), -1)
-        all_told = np.concatenate(told).reshape(len(t), -1, told[0].shape[-1])
-        return Quick(np.array(t), q, v, all_tau, work, all_told, change, stiff, steps)
+        rows = (self.q, self.v, self.tau, self.work, self.told.reshape(-1, *self.shape))
+        t = self.t[:count]
+        if end is None:
+            q, v, tau, work, told = (x[:count].copy() for x in rows)
+        else:
+            last = (end.q, end.v, end.tau, end.work, end.told)
+            q, v, tau, work, told = (
+                np.concatenate([x[:count], y[None]]) for x, y in zip(rows, last, strict=True)
+            )
+            t = [*t, end.t]
+        return Quick(np.array(t), q, v, tau, work, told, change, stiff, steps)
 
 
 class Quick(NamedTuple):

@@ -7,7 +7,7 @@ same step (`asked_plays`). No step passes a knot of a prescribed motion or of a 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
 from math import ceil, sqrt
@@ -27,6 +27,7 @@ from catena.simulation.contacts.free_motion import FreeMotion
 from catena.simulation.contacts.inside import Inside
 from catena.simulation.following import nobody_follows
 from catena.simulation.lanes import Going, Play, Played
+from catena.simulation.lockstep import Along
 from catena.simulation.problem import Touching
 from catena.simulation.run_start import longest_step
 from catena.simulation.stepping.asked_plays import AskedLook, AskedPlays
@@ -40,6 +41,8 @@ from catena.system import System
 if TYPE_CHECKING:
     from catena.simulation.contacts.quick_path import Path
 
+# The number of the only step.
+_ONE = (0,)
 # Steps in one call, and from one sample to the next where these follow each other quickly.
 MANY, FEW = 32, 4.0
 # The time in which friction turns a slip at the quickest, in careful steps: so much with relative errors of so much or
@@ -66,18 +69,18 @@ class ContactState:
 
 class ContactSteps(NamedTuple):
     """Steps in a row: times t, q (states, nq), v (states, nv) and works (states, sources) behind them, and what
-    contacts do (states, contacts, told) and control forces tau, (nv,) each, where they begin; both also at the end of
-    the last one, if that was taken (`ahead`); whether the last was `halted` because a contact changes where it begins,
-    or because friction is stiff there (`slow`), whether they are `lost` otherwise, the size `h` of the next one, the
-    error and the size of the `last` one, and whether contacts are to be looked at that one of them, or the last one,
-    has `met`."""
+    contacts do (states, contacts, told) and control forces tau, (states, nv) or (nv,) for all, where they begin; both
+    also at the end of the last one, if that was taken (`ahead`); whether the last was `halted` because a contact
+    changes where it begins, or because friction is stiff there (`slow`), whether they are `lost` otherwise, the size
+    `h` of the next one, the error and the size of the `last` one, and whether contacts are to be looked at that one of
+    them, or the last one, has `met`."""
 
     t: list[float]
     q: np.ndarray
     v: np.ndarray
     work: np.ndarray
     told: np.ndarray
-    tau: Sequence[np.ndarray]
+    tau: np.ndarray
     ahead: tuple[np.ndarray, np.ndarray] | None
     halted: bool
     slow: bool
@@ -93,7 +96,7 @@ class QuickSteps:
     careful step, `length` [m] that of the mechanism, `at_hand` the energy [J] by which works of drives are judged. Who
     follows the run is told by `tick` how far it is, and may cancel it. Where contacts may be redundant, their `least`
     forces are found. Which constraints of loops count is settled at a closed configuration, `start` (nq,). `every` is
-    the system of all states that go beside this one, itself if None."""
+    the system of all states that go beside this one, itself if None; one that `goes_alone` waits for nobody."""
 
     def __init__(
         self,
@@ -107,9 +110,10 @@ class QuickSteps:
         least: bool = False,
         start: np.ndarray | None = None,
         every: System | None = None,
+        goes_alone: bool = True,
     ) -> None:
         self.free_motion, self.inside, self.window = free_motion, inside, window
-        self.every = every
+        self.every, self.goes_alone = every, goes_alone
         self.length, self.h, self.tick = length, h, tick
         # Whoever takes steps asks the controller, and tells what it gave.
         touching = Touching(inside.nodes, inside.numbers.reshape(-1), least)
@@ -127,6 +131,8 @@ class QuickSteps:
             tick,
         )
         self.closes = mover.drift.projects
+        self.shape = len(inside.nodes), TOLD
+        """What is told of a state, (contacts, told)."""
         self.friction, self.is_dry = (x.tolist() for x in (inside.places.friction, inside.places.is_dry))
         mover.begin(1, min(1e-2, 1e-2 * window.duration), window.begin)
         self.session = session = Session(mover.program, 1)
@@ -161,6 +167,9 @@ class QuickSteps:
         self.asks = self.controls or acting.is_python
         self.is_timed = free_motion.acting.clock is not None and not (self.asks or self.closes) and "met" in b
         """Whether a controller is asked at samples, up to which steps tell all that is to be known."""
+        is_bare = not acting.is_limited and acting.width == system.nv and acting.paths is None
+        self.goes_along = self.is_timed and is_bare and not mover.judges
+        """Whether this state may go from sample to sample in lockstep with others."""
         self._look: Callable[[], int]
         self._plays: dict[int, Any] = {}
         row = session.row("contacts")
@@ -244,11 +253,17 @@ class QuickSteps:
         last: tuple[float, float] | None = None,
     ) -> None:  # fmt: skip
         b = self.b
-        b["q"][0], b["qd"][0], b["t"][0, 0], b["h"][0, 0], b["end"][0, 0] = q, v, t, h, end
         b["halt"][0, 0] = b["row"][0, 0] = b["wish"][0, 0] = 0.0
-        b[self.mover.target][0] = self.tau
         if last is not None:
             b["row"][0, 0], b["wish"][0, 0] = last
+        self._put_state(t, q, v, work, h, end)
+
+    def _put_state(
+        self, t: float, q: np.ndarray, v: np.ndarray, work: np.ndarray, h: float, end: float
+    ) -> None:
+        b = self.b
+        b["q"][0], b["qd"][0], b["t"][0, 0], b["h"][0, 0], b["end"][0, 0] = q, v, t, h, end
+        b[self.mover.target][0] = self.tau
         if self.mover.counts:
             b["work"][0] = work
         if self.mover.judges:
@@ -284,7 +299,7 @@ class QuickSteps:
             r, bad = asked.results, asked(1)[1]
             tau = asked.tau_now.copy()
         else:
-            r, bad = yield Play(self, 1)
+            r, bad = self.alone(1) if self.goes_alone else (yield Play(self, 1))
         if bad or r["accepted"][0, 0] < 0.5:
             return None
         work = r["work"][0].copy() if self.mover.counts else state.work
@@ -337,11 +352,8 @@ class QuickSteps:
         if self.asks:
             plays = self._plays[MANY]
             return plays.results, *plays()
-        # Where control forces change soon, a call takes about as many steps as there are up to then.
-        count = (
-            MANY if ahead > 0.5 * MANY else 1 << (ceil(ahead - 1e-9) - 1).bit_length() if ahead > 1.0 else 1
-        )
-        told, bad = yield Play(self, count)
+        count = _worth(ahead)
+        told, bad = self.alone(count) if self.goes_alone else (yield Play(self, count))
         return told, count, bad
 
     def many(
@@ -385,12 +397,12 @@ class QuickSteps:
         self.steps += count
         # A step tells what contacts do where it begins.
         begins = [0, *(k + 1 for k in taken if k + 1 < count)] if count else []
-        told = _rows(r["told"], begins).reshape(len(begins), len(self.inside.nodes), TOLD)
-        tau = list(self._plays[MANY].tau[begins]) if self.asks else [self.tau] * len(begins)
+        told = _rows(r["told"], begins).reshape(len(begins), *self.shape)
+        tau = self._plays[MANY].tau[begins] if self.asks else self.tau
         ahead = None
         if taken and taken[-1] == plays - 1 and not self.closes:
             now = self._plays[MANY].tau_now.copy() if self.asks else self.tau
-            ahead = r["told_now"][taken[-1]].reshape(-1, TOLD).copy(), now
+            ahead = r["told_now"][taken[-1]].copy(), now
         work = _rows(r["work"], taken) if self.mover.counts else np.zeros((len(taken), len(SOURCES)))
         lost = (
             doubted
@@ -410,39 +422,53 @@ class QuickSteps:
     def to_samples(self, path: Path, h: float) -> Going[float]:
         """Go on from sample to sample of a controller, by steps of about h seconds, as long as nobody has to look at
         what contacts do, and return the size of the next one."""
-        b, counts, shape = self.b, self.mover.counts, (len(self.inside.nodes), TOLD)
-        same, last = self.window.same, self.window.end
-        state = path.state(-1)
-        while state.t < last - same and self.end - state.t <= FEW * h:
-            self._put(state.t, state.q, state.v, state.work, h, self.end)
+        b, same, last, counts = self.b, self.window.same, self.window.end, self.mover.counts
+        state, waits = path.state(-1), self.free_motion.waits
+        now, q, v, work = state.t, state.q, state.v, state.work
+        self._put(now, q, v, work, h, self.end)
+        while now < last - same and self.end - now <= FEW * h:
             end = b["end"].item()
-            r, count, bad = yield from self._played((end - state.t) / h)
+            count = _worth((end - now) / h)
+            # Where each state asks by itself, a step in lanes costs more than one alone.
+            r, bad = self.alone(count) if waits is None else (yield Play(self, count))
             self.steps += count
-            t, met = r["t"], r["met"]
-            if bad or t.item(count - 1) < end or r["halt"].item(count - 1) > 0.5:
+            t, met, final = r["t"], r["met"], count - 1
+            if bad or t.item(final) < end or r["halt"].item(final) > 0.5:
                 break
             # One step that came to the end was taken.
-            taken = [k for k in range(count) if r["accepted"].item(k) > 0.5] if count > 1 else [0]
-            if any(met.item(k) > 0.5 for k in taken):
+            taken = [k for k in range(count) if r["accepted"].item(k) > 0.5] if count > 1 else _ONE
+            if met.item(0) > 0.5 if taken is _ONE else any(met.item(k) > 0.5 for k in taken):
                 break
             for k in taken:
-                row = slice(k, k + 1)
-                work = r["work"][row].copy() if counts else state.work[None]
-                q, v = r["q"][row].copy(), r["qd"][row].copy()
-                path.go_over(t.item(k), (q, v, work), r["told"][k].reshape(shape).copy(), self.tau)
-                state = ContactState(t.item(k), q[0], v[0], work[0], None, None)
-            h = max(self.h, r["h"].item(count - 1))
-            path.ahead = ahead = r["told_now"][count - 1].reshape(shape).copy(), self.tau
-            self.tick(state.t)
-            if state.t >= last - same or end < self.end:
+                done = r["work"][k] if counts else work
+                path.go_over(t.item(k), r["q"][k], r["qd"][k], done, r["told"][k], self.tau)
+            now, h, at = t.item(final), max(self.h, r["h"].item(final)), len(path) - 1
+            path.ahead = r["told_now"][final].copy(), self.tau
+            self.tick(now)
+            if now >= last - same or end < self.end:
                 break
-            path.sampled(ahead)
-            self.keep_time(state.t, state.q, state.v)
+            path.before, path.begun = path.ahead, at
+            q, v, work = path.q[at], path.v[at], path.work[at]
+            if waits is not None:
+                along = Along(self, path, h)
+                yield waits(now, q, v, along if self.goes_along else None)
+                now, h, at = path.t[-1], along.h, len(path) - 1
+                q, v, work = path.q[at], path.v[at], path.work[at]
+            self.keep_time(now, q, v)
+            self._put_state(now, q, v, work, h, self.end)
         return h
 
 
+def _worth(ahead: float) -> int:
+    """Return how many steps a call takes of which about so many are `ahead`: where control forces change soon, about as
+    many as there are up to then."""
+    if ahead <= 1.0:
+        return 1
+    return MANY if ahead > 0.5 * MANY else 1 << (ceil(ahead - 1e-9) - 1).bit_length()
+
+
 def _rows(x: np.ndarray, which: list[int]) -> np.ndarray:
-    """Return some rows as an array of their own; those in a row are copied at once."""
+    """Return some rows; those that follow each other are not copied."""
     if which and which[-1] - which[0] + 1 == len(which):
-        return x[which[0] : which[-1] + 1].copy()
+        return x[which[0] : which[-1] + 1]
     return x[which]

@@ -94,8 +94,8 @@ CAREFUL = 1e-3
 
 class ContactRun:
     """A motion of one state of a system with contacts. The arguments are those of `simulate`; `every` is the system of
-    all states of a batch, whose numbers may differ; with a `step` careful steps of this size [s] are taken wherever
-    something touches."""
+    all states of a batch, whose numbers may differ, None for a state that goes alone; with a `step` careful steps of
+    this size [s] are taken wherever something touches."""
 
     def __init__(
         self,
@@ -185,7 +185,9 @@ class ContactRun:
         """Do what `go` does, and wait for compiled steps."""
         times = self.times = self.changing.sample_times()
         try:
-            self.begin(q, v)
+            self._take_up(q, v)
+            yield from self.free_motion.waiting(self.now, self.q, self.v)
+            self._begin()
             yield from self.advancing(self.end)
         except (KeyboardInterrupt, Cancelled) as reason:
             last = self.stretches.last
@@ -204,6 +206,11 @@ class ContactRun:
     def begin(self, q: Any, v: Any, inside: float = 0.0) -> None:
         """Begin at one state q (nq,), v (nv,), in which contacts may be `inside` the other side by so much [m], because
         other steps have led there: where no forces are found, careful steps go on."""
+        self._take_up(q, v, inside)
+        self._begin()
+
+    def _take_up(self, q: Any, v: Any, inside: float = 0.0) -> None:
+        """Be at one state q (nq,), v (nv,), in which nothing is decided yet."""
         self.takes_over = inside > 0.0
         q, v = initial_state(self.system, q, v)
         self._take(self.system, self.start, q)
@@ -215,7 +222,10 @@ class ContactRun:
                 x[0] for x in self.free_motion.acting.prescribed.imposed(self.start, q[None], v[None])[:2]
             )
         self.now, self.q, self.v = self.start, q, v
-        happened = self.changing.at_the_start(self.system, q, v, self.still)
+
+    def _begin(self) -> None:
+        """Decide what contacts do at the start, where events may change the structure."""
+        happened = self.changing.at_the_start(self.system, self.q, self.v, self.still)
         self.transitions += self._restructure(happened, None) if happened else self._decide(None)
 
     def advancing(self, until: float) -> Going[None]:
@@ -235,7 +245,9 @@ class ContactRun:
 
     def moving(self, until: float) -> Going[Sequence[Happening]]:
         """Move on with contacts as they are, to where one of them cannot go on, or to an event."""
-        happens = self._careful(UNDECIDED) if self.is_undecided else (yield from self._stretch())
+        happens = yield from (self._careful(UNDECIDED) if self.is_undecided else self._stretch())
+        if happens:
+            yield from self.free_motion.waiting(self.now, self.q, self.v)
         over = [self._jump_over] if self.more and self.changing.events else []
         return [*happens, *over, self._follow]
 
@@ -285,25 +297,27 @@ class ContactRun:
         """Move on with contacts as they are, and return what ends that."""
         t, q, v, standing = self.now, self.q, self.v, self._known
         if self.step is not None and standing.closed and not self.lands:
-            return self._careful(STEPPED)
+            return (yield from self._careful(STEPPED))
         self.lands = False
         if standing.stiff:
-            return self._careful(CHATTERS if self._is_hasty(t) else SLOWLY)
+            return (yield from self._careful(CHATTERS if self._is_hasty(t) else SLOWLY))
         holding = Holding(self.free_motion, standing, self.length, standing.slip)
         happens = yield from self._quick_stretch(holding)
         if happens is not None:
             return happens
         options, following = self.changing.options, self.changing.following
-        made = ContactStretch(holding, self.window, options, self._events, self.h / 3.0, following).go(
-            t, q, v
-        )
+        made = yield from ContactStretch(
+            holding, self.window, options, self._events, self.h / 3.0, following
+        ).going(t, q, v)
         run, stiff = made.run, STIFF if holding.rubs else STUCK
         if run is None:
-            return self._careful(stiff)
+            return (yield from self._careful(stiff))
         if len(run.t) > 1:
             self._pass(run, holding.forces_in(run))
         self._come_to(run)
-        return self._ended(run) if run.ended else self._after(made.change, stiff if made.stiff else "")
+        if run.ended:
+            return self._ended(run)
+        return (yield from self._after(made.change, stiff if made.stiff else ""))
 
     def _quick_stretch(self, holding: Holding) -> Going[list[Happening] | None]:
         """Do what `_stretch` does by compiled steps; None where they do not know all that acts, or cannot vouch for
@@ -336,7 +350,9 @@ class ContactRun:
         if made.slow and not made.ended and not self._is_hasty(self.now):
             return [partial(self._decide, ContactChange(self.now, made.slow[0], STOPS), made.slow)]
         stiff = SLOWLY if holding.rubs else STUCK
-        return self._ended(run) if made.ended else self._after(made.change, stiff if made.stiff else "")
+        if made.ended:
+            return self._ended(run)
+        return (yield from self._after(made.change, stiff if made.stiff else ""))
 
     def _prepared(self, holding: Holding, least: bool) -> QuickStretch:
         """Return a stretch of compiled steps, which find the `least` forces where contacts may be redundant."""
@@ -346,7 +362,7 @@ class ContactRun:
             self.quick[least] = QuickSteps(
                 self.free_motion, self.inside, self.window, self.length, self.h,
                 energy_at_hand(self.system, *state) if driven else 0.0, self.changing.following.tick, least, self.q,
-                self.every if self.system is self.changing.system else None,
+                self.every if self.system is self.changing.system else None, self.every is None,
             )  # fmt: skip
         return QuickStretch(self.quick[least], holding)
 
@@ -366,12 +382,12 @@ class ContactRun:
         """Be at the end of a run."""
         self.now, self.q, self.v = float(run.t[-1]), run.q[-1], run.v[-1]
 
-    def _after(self, change: ContactChange | None, stiff: str) -> list[Happening]:
+    def _after(self, change: ContactChange | None, stiff: str) -> Going[list[Happening]]:
         """Return what happens where a stretch ended: a change of a contact, or careful steps where it became `stiff`,
         in words, or changes follow each other too quickly."""
         hasty = change is not None and self._is_hasty(self.now)
         if stiff or hasty:
-            return self._careful(CHATTERS if hasty else stiff)
+            return (yield from self._careful(CHATTERS if hasty else stiff))
         self.more = change is not None
         return [] if change is None else [partial(self._decide, change)]
 
@@ -441,7 +457,7 @@ class ContactRun:
             for times, most in ((self.decided, HASTY + DRY * rubbing), (self.hit, RATTLING))
         )
 
-    def _careful(self, why: str) -> list[Happening]:
+    def _careful(self, why: str) -> Going[list[Happening]]:
         """Move on by some careful steps, and return what ends them; `why` says what made them necessary."""
         t, q, v, self.is_undecided = self.now, self.q, self.v, False
         stepped = why == STEPPED
@@ -465,7 +481,7 @@ class ContactRun:
         self.watch.begin(v)
         gap = self.deciding.gaps(t, q, v)
         stays = touches if stepped else until_steady.stays
-        run, forces = steps.go(t, q, v, min(self.end, t + MOST * h), stays, gap)
+        run, forces = yield from steps.going(t, q, v, min(self.end, t + MOST * h), stays, gap)
         # What hits at once is landed on as it is without steps.
         self.lands = len(run.t) == 1
         if len(run.t) > 1:

@@ -22,6 +22,7 @@ from catena.simulation.contacts.joining import cut, joined
 from catena.simulation.contacts.looking import ContactChange, Looking
 from catena.simulation.following import Following
 from catena.simulation.guards.events import Event
+from catena.simulation.lanes import Going, alone
 from catena.simulation.problem import Problem, Touching
 from catena.simulation.results.segment import Segment
 from catena.simulation.run import Run
@@ -83,6 +84,10 @@ class ContactStretch:
         return not holding.sticks.all() or bool(by_force[holding.closed].any())
 
     def go(self, start: float, q: np.ndarray, v: np.ndarray) -> Stretched:
+        """Do what `going` does, alone."""
+        return alone(self.going(start, q, v))
+
+    def going(self, start: float, q: np.ndarray, v: np.ndarray) -> Going[Stretched]:
         """Return the motion from the time `start` [s] and the state q (nq,), v (nv,) on."""
         system = self.free_motion.system
         if not self.pushes:
@@ -103,6 +108,7 @@ class ContactStretch:
             most = PATIENT
         while True:
             self.holding.begin(t, q, v)
+            yield from self.free_motion.waiting(t, q, v)
             self.free_motion.keep_time(t, q, v)
             span = TimeSpan(t, min(t + part * duration, self.free_motion.until(self.window.end)))
             run, enough = None, False

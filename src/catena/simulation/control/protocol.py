@@ -21,6 +21,8 @@ class Controller(ABC):
     """
 
     rate: float | None = None
+    batches = False
+    """Whether it takes all states of a batch with contacts at once, where it has a rate."""
 
     @property
     def compiles(self) -> bool:

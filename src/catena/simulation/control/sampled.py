@@ -14,14 +14,18 @@ from catena.system import System
 from catena.validation import real_array, shown
 
 
-def sampled(function: Callable[..., Any], rate: float | None) -> Controller:
+def sampled(function: Callable[..., Any], rate: float | None, batches: bool = False) -> Controller:
     """Return a controller that asks `function(t, q, v)` at the times k / rate [s] and holds its forces in between,
     (nv,) or by joint.
 
     The function may have a memory of its own, since it is asked once for every sample, in order. If it has a method
     `start(system, batch)`, that is called before every run.
+
+    A batch without contacts asks it for all its states at once, q (..., nq) and v (..., nv). One with contacts asks for
+    one state after the other, because each has times of its own, unless the function says by `batches` that it takes
+    all of them: then states wait at their samples for each other.
     """
-    return SampledController(function, rate)
+    return SampledController(function, rate, batches)
 
 
 class SampledController(Controller):
@@ -30,10 +34,10 @@ class SampledController(Controller):
     keeps_nothing = True
     """It remembers nothing itself; what it samples may."""
 
-    def __init__(self, function: Callable[..., Any], rate: float | None) -> None:
+    def __init__(self, function: Callable[..., Any], rate: float | None, batches: bool = False) -> None:
         if not callable(function):
             raise StateError(f"sampled: {shown(function)} cannot be called; give a function of (t, q, v).")
-        self.function = function
+        self.function, self.batches = function, bool(batches or getattr(function, "batches", False))
         self.rate = checked_rate(rate, "sampled")
         own = getattr(function, "rate", None)
         if own is not None and own != self.rate:
@@ -53,7 +57,7 @@ class SampledController(Controller):
 
     def __call__(self, t: float, q: np.ndarray, v: np.ndarray) -> Any:
         given = self.function(t, q, v)
-        if isinstance(given, Mapping):
+        if type(given) is not np.ndarray and isinstance(given, Mapping):
             return given
         try:
             return real_array(given)

@@ -40,6 +40,7 @@ class Sum(Controller):
                 f"them one rate."
             )
         self.rate = rates[0] if rates else None
+        self.batches = all(part.batches for part in flat)
         self._sizes: list[tuple[int, int]] = []
 
     @property
