@@ -15,7 +15,6 @@ import numpy as np
 
 from catena.dynamics.flexible.flexible_body import is_flexible
 from catena.dynamics.loops.elimination.hybrid import judge_driven
-from catena.dynamics.tree.friction import passive_force
 from catena.forces.load_friction import NUMBERS, load_friction
 from catena.kernels import (
     VELOCITY,
@@ -46,7 +45,6 @@ def loaded_tree(base: Algorithm) -> Algorithm:
         """What the parent feels of a body, and what the body itself shows."""
         if is_borne(body):
             body.felt_inertia, body.felt_force = body.IA + body.inertia, body.pA + body.p
-            body.resists = passive_force(body)
         IA = body.IA + body.inertia
         go.step(body, parent)
         body.carried = IA * body.c - body.U * (body.D_inv @ (body.U.T * body.c))
@@ -69,7 +67,8 @@ def loaded_tree(base: Algorithm) -> Algorithm:
 @tip_to_base
 def resist_again(body: Any, parent: Any) -> None:
     """What the parent feels of a body under another joint force, where a `loaded_tree` was evaluated before: inertias
-    are the same, and so is what they make of accelerations that need no force. All bodies are rigid."""
+    are the same, and so is what they make of accelerations that need no force, and what `resists`. All bodies are
+    rigid."""
     pA = body.pA + body.p
     body.felt_force = pA
     body.u = body.tau - body.resists - body.S.T * pA

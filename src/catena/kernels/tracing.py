@@ -191,6 +191,7 @@ def _trace_view(
 ) -> Traced:  # fmt: skip
     """Trace the steps of owners in a role, whose record begins with a view."""
     layout = _view(algorithm, view, None)
+    layout.dense = algorithm.rewritten
     steps: dict[tuple[int, int], TracedStep] = {}
     for index, sweep in _sweeps_of(algorithm, role):
         for variant in sweep.variants if role == "multiplier" else (ADD,):

@@ -15,6 +15,8 @@ from catena.simulation.acting.acting_forces import ActingForces
 from catena.simulation.acting.compiled_law import CompiledLaw, HeldCommand, algorithm_for
 from catena.simulation.stepping.drift import Drift
 from catena.simulation.stepping.integrators import ADAPTIVE
+from catena.simulation.stepping.methods.loads import miss_names
+from catena.simulation.stepping.methods.method import method_of
 from catena.simulation.stepping.methods.step import judges_works, reuses_last_stage, start_acceleration
 from catena.simulation.stepping.methods.variant import StepVariant
 from catena.simulation.stepping.observing import Observers
@@ -127,6 +129,12 @@ def constant_inputs(
         found |= dry.tree_inputs
     if in_loops is not None and chosen.variant.loops_stick:
         found |= in_loops.loop_inputs
+    if chosen.variant.bears:
+        # What guesses missed is kept within a call of the step only.
+        times = method_of(chosen.variant.method).times
+        found |= {name: np.zeros(system.nv) for name in miss_names(times, "")}
+        if in_loops is not None and chosen.variant.loops_stick:
+            found |= {name: np.zeros(in_loops.friction.size) for name in miss_names(times, "loop_")}
     if drift.feedback is not None:
         found["feedback_given"] = np.array(drift.feedback)
     if drift.pulls:

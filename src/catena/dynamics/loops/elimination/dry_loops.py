@@ -162,7 +162,7 @@ def _drag(loop: Any, child: Any, parent: Any, ground: Any, loaded: bool) -> None
     effort = array(found)
     if loaded:
         # What stays as it is while loads and friction are made to agree.
-        loop.loaded_space, loop.rate, loop.unloaded = motion.S, padded(v), effort
+        loop.loaded_at, loop.loaded_space, loop.rate, loop.unloaded = motion.X, motion.S, padded(v), effort
         parts = zip(loop.loop_sense, loop.loop_bear_fading, loop.loop_fall, v, strict=False)
         loop.loop_grip = padded([load_slope(*each) for each in parts])
         effort = effort + loop.loop_grip[: len(v)] * loop.loop_load[: len(v)]

@@ -261,11 +261,17 @@ def _demand(body: Any) -> None:
     body.fm, body.pm = _row(modal, len(body.pm)), np.zeros(len(body.pm))
 
 
-def balance(body: Any, parent: Any) -> None:
+def load_parent(body: Any, parent: Any) -> None:
+    """What passes through the joint, which the parent and modes that followers go along with bear."""
+    if body.joint.follows:
+        parent.fm = parent.fm + _row(body.S.T * body.f, len(parent.pm))
+    parent.f += body.X.pull(body.f)
+
+
+def lack(body: Any, parent: Any) -> None:
     """The joint force that is missing, and what the parent feels of it."""
     k, p, m = body.joint.nv, body.p, len(parent.pm)
     if body.joint.follows:
-        parent.fm = parent.fm + _row(body.S.T * body.f, m)
         parent.pm = parent.pm + _row(body.S.T * p, m)
         body.u = np.zeros(k)
     else:
@@ -275,7 +281,6 @@ def balance(body: Any, parent: Any) -> None:
             u.append(missing[j] - s @ wide)
             wide = wide + array([x * (body.d_inv[j] * u[j]) for x in body.Ux[j]])
         p, body.u = Force(wide[:6]), array(u)
-    parent.f += body.X.pull(body.f)
     parent.p += body.X.pull(p)
 
 

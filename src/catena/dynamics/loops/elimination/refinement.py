@@ -31,17 +31,30 @@ def drag_again(multiplier: Any, child: Any, parent: Any) -> None:
 
 
 @on_call
-@among_rigid(flexible.balance)
-def balance(body: Any, parent: Any) -> None:
+@among_rigid(flexible.load_parent)
+def load_parent(body: Any, parent: Any) -> None:
+    """What passes through the joint, which the parent bears."""
+    parent.f += body.X.pull(body.f)
+
+
+@on_call
+@among_rigid(flexible.lack)
+def lack(body: Any, parent: Any) -> None:
     """The joint force that is missing, and what the parent feels of it."""
     missing = body.effort - body.S.T * body.f - rotor_force(body.joint, body.qdd)
     p, u = body.p, []
     for k, (S, U) in enumerate(zip(body.S.columns(), body.U.columns(), strict=True)):
         u.append(missing[k] - S.dot(p))
         p = p + U * (body.d_inv[k] * u[k])
-    parent.f += body.X.pull(body.f)
     parent.p += body.X.pull(p)
     body.u = array(u)
+
+
+@on_call
+def balance(body: Any, parent: Any) -> None:
+    """Both."""
+    lack.step(body, parent)
+    load_parent.step(body, parent)
 
 
 @on_call

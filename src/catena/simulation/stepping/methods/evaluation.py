@@ -219,7 +219,8 @@ class Stages:
         sweeps += force_sweeps(count=variant.counts) if variant.forces else []
         sweeps += [resist] if variant.forces and self.method.lands else []
         if variant.sticks:
-            sweeps += loads.guess(self.method.times, self.count - 1) if variant.bears else []
+            if variant.bears:
+                sweeps += loads.guess(self.method.times, self.count - 1, variant.loops_stick)
             sweeps.append(self._rubbing)
         return sweeps
 

@@ -5,7 +5,7 @@ from typing import Any
 from catena.dynamics.contacts import contact_forces, impulse_law
 from catena.dynamics.elements.force_sweeps import GIVEN
 from catena.kernels import POSITION, VELOCITY, Scalars
-from catena.simulation.stepping.methods import work
+from catena.simulation.stepping.methods import loads, work
 from catena.simulation.stepping.methods.evaluation import Stages
 from catena.simulation.stepping.methods.minimal import HELD
 from catena.simulation.stepping.methods.steering import DEGREE
@@ -24,7 +24,7 @@ def inputs(stages: Stages) -> dict[str, Any]:
         found |= {
             "given": VELOCITY,
             **STICKING_INPUTS,
-            **({"by_load": VELOCITY} if stages.variant.bears else {}),
+            **(_of_loads(stages) if stages.variant.bears else {}),
         }
         found.pop("tau", None)
         # Which joints do not yield is found by the step; it is told those that are prescribed.
@@ -52,10 +52,15 @@ def outputs(stages: Stages) -> dict[str, Any]:
     if stages.variant.sticks:
         found["sense"] = VELOCITY
     if stages.variant.bears:
-        found["by_load"] = VELOCITY
+        found |= _of_loads(stages)
     if stages.formulas.law is not None:
         found |= {stages.target: VELOCITY, "tau_start": VELOCITY}
     return found
+
+
+def _of_loads(stages: Stages) -> dict[str, Any]:
+    """Return what joints keep of their loads from step to step."""
+    return dict.fromkeys(("by_load", *loads.miss_names(stages.method.times, "")), VELOCITY)
 
 
 def ground_inputs(stages: Stages) -> dict[str, Any]:

@@ -1,131 +1,131 @@
 """Friction that comes from the load of joints, inside a stage: the load makes friction, which makes load.
 
 A stage is evaluated with what loads were taken to make, and tells what they do make (`bears`). The two agree after some
-rounds, each of which goes on as the last ones did: loads go by their gap over 1 - c, where c says how much of a change
-of loads comes back as loads, a number for all joints together. A round of a tree of rigid bodies finds what forces do,
-and inertias stay. A round of an elimination is one of its refinements: loads change while it goes to the base, and
-those of loops as soon as their bodies have accelerated. Rounds that no lane needs any more are left out, and lanes that
-are done keep their loads. Components that stick take no part: their load says how much they hold.
+rounds (`agreement`). A round of a tree of rigid bodies finds what forces do, and inertias stay. A round of an
+elimination is one of its refinements, in which what passes through joints is summed up first, and then changed. Rounds
+that no lane needs any more are left out, and lanes that are done keep their loads. Components that stick take no part:
+their load says how much they hold.
 
-A stage begins with loads on the polynomial through those of the stages before it.
+A stage begins with loads on the polynomial through those of the stages before it, besides what this has missed in the
+last step: stages are near to the motion, each in a way of its own, and it stays from step to step.
 """
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import lru_cache, partial
+from math import prod
 from typing import Any
 
 import numpy as np
 
-from catena.dynamics.bearing_loads import AGREED, is_borne, resist_again
+from catena.dynamics.bearing_loads import is_borne, resist_again
 from catena.dynamics.flexible.particles import but_particles
 from catena.dynamics.loops.elimination.blocks import ArrayView
-from catena.dynamics.loops.elimination.dry_loops import COMPONENTS, at_dry_loops, dry_loops, padded
-from catena.dynamics.loops.elimination.refinement import balance, drag_again
+from catena.dynamics.loops.elimination.dry_loops import COMPONENTS, at_dry_loops, padded
+from catena.dynamics.loops.elimination.refinement import balance, lack, load_parent
 from catena.dynamics.loops.elimination.schedule import REFINEMENTS, Passes
-from catena.dynamics.loops.elimination.steps import relative
-from catena.dynamics.tree.friction import passive_force
-from catena.forces.dry import slips
 from catena.forces.load_friction import load_friction
 from catena.kernels import (
     Entry,
     LeaveOut,
+    OnCall,
     Schedule,
     Sweep,
     at_ground,
     base_to_tip,
-    each_body,
     on_call,
     tip_to_base,
     with_ground,
 )
 from catena.kinematics.along import gram_inverse
-from catena.simulation.stepping.methods.conditions import both
+from catena.simulation.stepping.methods.agreement import (
+    begin_comparing,
+    better,
+    compare,
+    forget_changes,
+    memory_names,
+    weigh_gaps,
+    weights,
+)
 from catena.simulation.stepping.methods.sticking import is_dry
 from catena.spatial import Force, MotionSpace
-from catena.spatial.scalars import absolute, array, where
+from catena.spatial.scalars import array, where
 
 ROUNDS = 16
 """How often a stage is evaluated again at most."""
+WHOLE = 0.5
+"""A step of more than this part of what was planned is not one that is cut."""
 NODES = 3
 """Through the loads of so many stages a polynomial goes."""
-SINGULAR = 1e-3
-"""Loads that come back up to this part are as good as all of them."""
-LOOP_VIEW = dict.fromkeys(("loop_moved", "loop_bears_past", "loop_load_taken"), ArrayView((COMPONENTS,)))
+COMPONENT_VIEW = ArrayView((COMPONENTS,))
+LOOP_VIEW = {"loop_load_taken": COMPONENT_VIEW}
 REWRITTEN = frozenset(
-    {"by_load", "bears", "moved", "bears_past", "grip", "unloaded", "load_taken"}
-    | {"felt_inertia", "felt_force", "carried", "resists", "u"}
+    {"by_load", "bears", "grip", "unloaded", "load_taken", *memory_names(""), *memory_names("own_")}
+    | {"felt_inertia", "felt_force", "carried", "resists", "u", "plain_load"}
 )
 
 
 @at_ground
 def fit_so_far(ground: Any) -> None:
     """At the start of a step friction fits all loads."""
-    ground.unfit = ground.beyond = 0.0
+    ground.unfit = ground.load_square = 0.0
+    forget_changes(ground)
 
 
-@each_body
+@with_ground
 @but_particles
-def forget_past(body: Any) -> None:
+def forget_past(body: Any, ground: Any) -> None:
     """There is no round before the first; loads are those of the last step that was taken."""
     nothing, body.load_taken = np.zeros(body.joint.nv), body.by_load
-    body.grip, body.unloaded, body.moved, body.bears_past = nothing, nothing, nothing, nothing
+    body.grip, body.unloaded, body.resists = nothing, nothing, nothing
+    for name in memory_names(""):
+        setattr(body, name, nothing)
+    ground.load_square = ground.load_square + body.by_load @ body.by_load
+
+
+@with_ground
+@but_particles
+def weigh_load(body: Any, ground: Any) -> None:
+    """Say how much gaps of a joint count."""
+    body.load_weight = weights(ground, body.by_load)
 
 
 @on_call
-def forget_loop_past(loop: Any) -> None:
-    """There is no round before the first; loads are those of the last step that was taken."""
+def forget_loop_past(loop: Any, child: Any, parent: Any, ground: Any) -> None:
+    """The same of a joint that closes a loop."""
     loop.loop_load_taken = loop.loop_load
-    loop.loop_moved = loop.loop_bears_past = np.zeros(COMPONENTS)
+    for name in memory_names("own_"):
+        setattr(loop, name, np.zeros(loop.joint.nv))
+    ground.load_square += loop.loop_load @ loop.loop_load
+
+
+@on_call
+def weigh_loop_load(loop: Any, child: Any, parent: Any, ground: Any) -> None:
+    """Say how much gaps of a joint that closes a loop count."""
+    loop.own_load_weight = weights(ground, loop.loop_load[: loop.joint.nv])
+
+
+def beginning(loops: bool) -> list[Sweep]:
+    """Return what a step begins with, in joints of `loops` too."""
+    found: list[Sweep] = [fit_so_far, forget_past, weigh_load]
+    if loops:
+        in_loops = [Schedule(partial(at_dry_loops, step)) for step in (forget_loop_past, weigh_loop_load)]
+        found[2:2] = in_loops[:1]
+        found.append(in_loops[1])
+    return found
 
 
 @at_ground
 def begin_rounds(ground: Any) -> None:
-    """Nothing is compared yet; a step that will not be taken needs no rounds any more."""
-    ground.unsettled, ground.rounds = where(ground.unfit > 0.5, 0.0, 1.0), 0.0
-    _forget(ground)
-
-
-def _forget(ground: Any) -> None:
-    ground.gap_square = ground.size_square = ground.moved_square = ground.comes_back = 0.0
-
-
-def _improved(ground: Any, senses: Any, load: Any, bears: Any, moved: Any, past: Any) -> tuple[Any, Any]:
-    """Return what loads are taken to make next, as before in lanes that are done, and how far they moved; and add up
-    how far friction of components that slip is from what their loads make."""
-    goes, again, new, changes = ground.unsettled > 0.5, ground.rounds > 0.5, [], []
-    for k, sense in enumerate(senses):
-        counts = slips(sense)
-        gap = where(counts, bears[k] - load[k], 0.0)
-        change = where(both(counts, again), moved[k], 0.0)
-        ground.gap_square = ground.gap_square + gap * gap
-        ground.size_square = ground.size_square + where(counts, bears[k] * bears[k] + load[k] * load[k], 0.0)
-        ground.moved_square = ground.moved_square + change * change
-        ground.comes_back = ground.comes_back + change * where(again, bears[k] - past[k], 0.0)
-        better = bears[k] + ground.beyond * gap
-        new.append(where(goes, where(better > 0.0, better, 0.0), load[k]))
-        changes.append(new[-1] - load[k])
-    return array(new), array(changes)
-
-
-def _improve(body: Any, ground: Any) -> None:
-    body.by_load, body.moved = _improved(
-        ground, body.sense, body.by_load, body.bears, body.moved, body.bears_past
-    )
-    body.bears_past = body.bears
+    """Nothing is compared yet in a stage, of a step that is cut or not."""
+    ground.is_whole = where(ground.dt > WHOLE * ground.h, 1.0, 0.0)
+    begin_comparing(ground)
 
 
 @at_ground
 def weigh(ground: Any) -> None:
-    """Decide whether friction fits, and how far beyond what they make loads go next."""
-    agrees = ground.gap_square <= AGREED * AGREED * ground.size_square
-    ground.unsettled = where(agrees, 0.0, ground.unsettled)
-    moved = ground.moved_square > 0.0
-    part = ground.comes_back / where(moved, ground.moved_square, 1.0)
-    left = 1.0 - part
-    left = where(absolute(left) < SINGULAR, where(left < 0.0, -SINGULAR, SINGULAR), left)
-    ground.beyond = where(moved, part / left, ground.beyond)
-    ground.rounds = ground.rounds + 1.0
-    _forget(ground)
+    """Decide whether friction fits, and how loads go on."""
+    weigh_gaps(ground)
 
 
 @at_ground
@@ -134,19 +134,21 @@ def end_rounds(ground: Any) -> None:
     ground.unfit = where(ground.unsettled > 0.5, 1.0, ground.unfit)
 
 
-def _rub_again(body: Any) -> None:
-    """Let friction be what loads are taken to make now."""
+def _rub_again(body: Any, ground: Any) -> None:
+    """Let friction be what loads are taken to make next."""
     if is_dry(body):
-        body.tau = body.unloaded - body.grip * body.by_load
+        load = better(ground, body, "", body.by_load)
+        body.moved, body.by_load = load - body.by_load, load
+        body.tau = body.unloaded - body.grip * load
 
 
-rub_again = each_body(but_particles(_rub_again))
+rub_again = with_ground(but_particles(_rub_again))
 
 
 @tip_to_base
-def _resist_again(body: Any, parent: Any) -> None:
+def _resist_again(body: Any, parent: Any, ground: Any) -> None:
     """What the parent feels of a body under its new friction."""
-    _rub_again(body)
+    _rub_again(body, ground)
     resist_again.step(body, parent)
 
 
@@ -157,7 +159,7 @@ def bearing(come_back: Sweep) -> Sweep:
     def bear(body: Any, parent: Any, ground: Any) -> None:
         come_back.step(body, parent)
         if not body.joint.is_particle and is_dry(body):
-            _improve(body, ground)
+            compare(ground, body, "", body.sense, body.by_load, body.bears)
 
     return base_to_tip(bear)
 
@@ -172,56 +174,76 @@ def tree_rounds(dynamics: Sequence[Sweep], ground: Sweep, rigid: bool) -> list[S
 
 
 @on_call
-def balance_bearing(body: Any, parent: Any, ground: Any) -> None:
-    """The joint force that is missing, with friction that the wrench through the joint makes."""
+def load_parent_bearing(body: Any, parent: Any, ground: Any) -> None:
+    """What passes through the joint, and what friction it makes."""
     if is_borne(body):
         body.bears = load_friction(body, "", body.S, body.joint.transform(body.q), body.f)
-        _improve(body, ground)
-        _rub_again(body)
-        body.effort = body.tau - passive_force(body)
-    balance.step(body, parent)
+        compare(ground, body, "", body.sense, body.by_load, body.bears)
+    load_parent.step(body, parent)
 
 
 @on_call
-def drag_bearing(loop: Any, child: Any, parent: Any, ground: Any) -> None:
-    """The friction of a loop's own joint, with that which the wrench of its constraints makes."""
-    nv, X, S = loop.joint.nv, relative(loop, child, parent), MotionSpace(loop.loaded_space)
+def lack_bearing(body: Any, parent: Any, ground: Any) -> None:
+    """The joint force that is missing under the new friction."""
+    if is_borne(body):
+        _rub_again(body, ground)
+        body.effort = body.tau - body.resists
+    lack.step(body, parent)
+
+
+@on_call
+def bear_in_loop(loop: Any, ground: Any) -> None:
+    """What friction the wrench makes that the constraints of a loop hold."""
+    nv, S = loop.joint.nv, MotionSpace(loop.loaded_space)
     held = loop.on_child * (loop.K_child * loop.total)
-    bears, senses = load_friction(loop, "loop_", S, X, held), loop.loop_sense[:nv]
-    load, moved = _improved(ground, senses, loop.loop_load, bears, loop.loop_moved, loop.loop_bears_past)
-    loop.loop_load, loop.loop_moved, loop.loop_bears_past = padded(load), padded(moved), padded(bears)
-    f = Force(S.array @ gram_inverse(S) @ (loop.unloaded + loop.loop_grip[:nv] * load))
-    loop.drag_child, loop.drag_parent = loop.on_child.pull(f), -loop.on_parent.pull(X.pull(f))
-    ground.lost += (loop.loop_grip[:nv] * moved) @ loop.rate[:nv]
-    drag_again.step(loop, child, parent)
-
-
-@with_ground
-@but_particles
-def recall(body: Any, ground: Any) -> None:
-    """Go on from the loads of the last step that was taken: where a joint was tried that cannot stick, as one that
-    turns round while others go on, loads are beyond all measure."""
-    if is_dry(body):
-        body.by_load = _taken(ground, body.by_load, body.load_taken)
+    bears, senses = load_friction(loop, "loop_", S, loop.loaded_at, held), loop.loop_sense[:nv]
+    compare(ground, loop, "own_", senses, loop.loop_load[:nv], bears)
 
 
 @on_call
-def recall_in_loop(loop: Any, child: Any, parent: Any, ground: Any) -> None:
-    """Go on from these loads at a joint that closes a loop."""
-    loop.loop_load = _taken(ground, loop.loop_load, loop.loop_load_taken)
+def rub_loop_again(loop: Any, child: Any, parent: Any, ground: Any) -> None:
+    """The new friction of a loop's own joint, and what its bodies feel of the change."""
+    nv, X, S = loop.joint.nv, loop.loaded_at, MotionSpace(loop.loaded_space)
+    load = better(ground, loop, "own_", loop.loop_load[:nv])
+    moved = load - loop.loop_load[:nv]
+    T, grip = S.array @ gram_inverse(S), loop.loop_grip[:nv]
+    f = Force(T @ (loop.unloaded + grip * load))
+    drag_child, drag_parent = loop.on_child.pull(f), -loop.on_parent.pull(X.pull(f))
+    child.p += drag_child - loop.drag_child
+    parent.p += drag_parent - loop.drag_parent
+    loop.drag_child, loop.drag_parent = drag_child, drag_parent
+    loop.own_moved, loop.loop_load = moved, padded(load)
+    ground.lost += (grip * moved) @ loop.rate[:nv]
 
 
-def _taken(ground: Any, now: Any, before: Any) -> Any:
-    return array([where(ground.accepted > 0.5, a, b) for a, b in zip(now, before, strict=True)])
+def recalling(times: Sequence[float], loops: bool) -> list[Sweep]:
+    """Return what follows the decision about a step with stages at these `times`, in joints of `loops` too."""
+    in_tree, in_loop = _recalling(tuple(times))
+    return [in_tree, Schedule(partial(at_dry_loops, in_loop))] if loops else [in_tree]
 
 
-def recalling(loops: bool) -> list[Sweep]:
-    """Return what follows the decision about a step, in joints of `loops` too."""
-    return [recall, *([Schedule(partial(at_dry_loops, recall_in_loop))] if loops else [])]
+@lru_cache(maxsize=16)
+def _recalling(times: tuple[float, ...]) -> tuple[Sweep, OnCall]:
+    """Return the steps of joints that go on from the loads of the last step that was taken: where a joint was tried
+    that cannot stick, as one that turns round while others go on, loads are beyond all measure."""
+
+    def taken(owner: Any, ground: Any, prefix: str, load: Any, before: Any) -> Any:
+        _remember_miss(times, owner, ground, prefix, load)
+        return array([where(ground.accepted > 0.5, a, b) for a, b in zip(load, before, strict=True)])
+
+    def recall(body: Any, ground: Any) -> None:
+        if is_dry(body):
+            body.by_load = taken(body, ground, "", body.by_load, body.load_taken)
+
+    def recall_in_loop(loop: Any, child: Any, parent: Any, ground: Any) -> None:
+        nv = loop.joint.nv
+        found = taken(loop, ground, "loop_", loop.loop_load[:nv], loop.loop_load_taken[:nv])
+        loop.loop_load = padded(found)
+
+    return with_ground(but_particles(recall)), on_call(recall_in_loop)
 
 
-ELIMINATION_STEPS = (balance_bearing,)
-LOOP_STEPS = (drag_bearing, forget_loop_past, recall_in_loop)
+ELIMINATION_STEPS = (load_parent_bearing, lack_bearing)
 
 
 def elimination_rounds(order: Callable[..., list[Entry]]) -> list[Sweep]:
@@ -232,46 +254,92 @@ def elimination_rounds(order: Callable[..., list[Entry]]) -> list[Sweep]:
 
     refined = part(lambda passes: passes.refinement, False)
 
-    def bearing_again(at: Any) -> list[Entry]:
-        dry, found = dry_loops(at.plan), []
+    def comparing(at: Any) -> list[Entry]:
+        found = [replace(e, places=(e.places[0], e.places[-1])) for e in at_dry_loops(rub_loop_again, at)]
+        found = [replace(e, sweep=bear_in_loop) for e in found]
         for entry in refined(at):
             if entry.sweep is balance:
-                entry = Entry(balance_bearing, entry.owner, (*entry.places, at.flows(0)))
-            elif entry.sweep is drag_again and entry.owner in dry:
-                entry = Entry(drag_bearing, entry.owner, (*entry.places, at.flows(0)))
+                found.append(Entry(load_parent_bearing, entry.owner, (*entry.places, at.flows(0))))
+        return found
+
+    def refining(at: Any) -> list[Entry]:
+        found = at_dry_loops(rub_loop_again, at)
+        for entry in refined(at):
+            if entry.sweep is balance:
+                entry = Entry(lack_bearing, entry.owner, (*entry.places, at.flows(0)))
             found.append(entry)
         return found
 
     begun = Schedule(part(lambda p: [*p.solution, *(p.often - REFINEMENTS) * p.refinement], False))
-    again = [Schedule(bearing_again), weigh]
+    again = [Schedule(comparing), weigh, Schedule(refining)]
     ended = Schedule(part(lambda passes: passes.residuals, True))
     more = (ROUNDS - REFINEMENTS) * [LeaveOut("unsettled", len(again)), *again]
     return [begin_rounds, begun, *REFINEMENTS * again, *more, end_rounds, ended]
 
 
-def guess(times: Sequence[float], stage: int) -> list[Sweep]:
-    """Return what takes loads of a stage that is evaluated at one of the `times` of a step from those before."""
+def guess(times: Sequence[float], stage: int, loops: bool) -> list[Sweep]:
+    """Return what takes loads of a stage that is evaluated at one of the `times` of a step from those before, in joints
+    of `loops` too."""
     if not stage:
         return []
-    return [_guessing(tuple(times[: stage + 1]))]
+    in_tree, in_loop = _guessing(tuple(times[: stage + 1]))
+    return [in_tree, Schedule(partial(at_dry_loops, in_loop))] if loops else [in_tree]
+
+
+def loop_steps(times: Sequence[float]) -> list[OnCall]:
+    """Return what schedules call for joints that close loops, in steps with stages at these `times`."""
+    guesses = [_guessing(tuple(times[: stage + 1]))[1] for stage in range(1, len(times))]
+    return [
+        forget_loop_past,
+        weigh_loop_load,
+        *guesses,
+        bear_in_loop,
+        rub_loop_again,
+        _recalling(tuple(times))[1],
+    ]
+
+
+def miss_names(times: Sequence[float], prefix: str) -> tuple[str, ...]:
+    """Return the names under which joints keep what guesses of stages missed in the last step."""
+    return tuple(f"{prefix}load_miss_{stage}" for stage in range(1, len(times)))
 
 
 @lru_cache(maxsize=64)
-def _guessing(times: tuple[float, ...]) -> Sweep:
-    *before, now = times
-    last, weights = len(before) - 1, _lagrange(times)
+def _guessing(times: tuple[float, ...]) -> tuple[Sweep, OnCall]:
+    stage, weights = len(times) - 1, _lagrange(times)
+
+    def guessed(owner: Any, ground: Any, prefix: str, load: Any) -> Any:
+        setattr(owner, f"load_{stage - 1}", load)
+        _remember_miss(times[:-1], owner, ground, prefix, load)
+        plain = sum(w * getattr(owner, f"load_{k}") for k, w in weights.items())
+        owner.plain_load = plain
+        miss = getattr(owner, f"{prefix}load_miss_{stage}")[: len(plain)]
+        unit = prod(len(weights) * [ground.dt])
+        better = [x + unit * y for x, y in zip(plain, miss, strict=True)]
+        return array([where(x > 0.0, x, 0.0) for x in better])
 
     def take(body: Any, ground: Any) -> None:
         if is_dry(body):
-            setattr(body, f"load_{last}", body.by_load)
-            body.by_load = _on_polynomial([getattr(body, f"load_{k}") for k in weights], weights.values())
+            body.by_load = guessed(body, ground, "", body.by_load)
 
-    return with_ground(but_particles(take))
+    def take_in_loop(loop: Any, child: Any, parent: Any, ground: Any) -> None:
+        loop.loop_load = padded(guessed(loop, ground, "loop_", loop.loop_load[: loop.joint.nv]))
+
+    return with_ground(but_particles(take)), on_call(take_in_loop)
 
 
-def _on_polynomial(loads: Any, weights: Any) -> Any:
-    total = sum(w * load for w, load in zip(weights, loads, strict=True))
-    return array([where(x > 0.0, x, 0.0) for x in total])
+def _remember_miss(times: tuple[float, ...], owner: Any, ground: Any, prefix: str, load: Any) -> None:
+    """Remember what the guess of the last of these stages missed, for the next step: in terms of the power of the size
+    with which that goes. Steps that are cut tell nothing."""
+    stage = len(times) - 1
+    if not stage:
+        return
+    name, is_whole = f"{prefix}load_miss_{stage}", ground.is_whole > 0.5
+    unit = prod(len(_lagrange(times)) * [where(is_whole, ground.dt, 1.0)])
+    before = getattr(owner, name)
+    missed = [(x - y) / unit for x, y in zip(load, owner.plain_load, strict=True)]
+    kept = [where(is_whole, x, y) for x, y in zip(missed, before, strict=False)]
+    setattr(owner, name, array([*kept, *before[len(kept) :]]))
 
 
 def _lagrange(times: tuple[float, ...]) -> dict[int, float]:

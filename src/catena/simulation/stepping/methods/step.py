@@ -152,7 +152,7 @@ def _assembled(variant: StepVariant, formulas: CompiledLaws) -> Algorithm:
         sweeps = [
             sticking.hold_still(variant.driven),
             *([] if variant.forces else [sticking.take_over]),
-            *([loads.fit_so_far, loads.forget_past] if variant.bears else []),
+            *(loads.beginning(variant.loops_stick) if variant.bears else []),
             *sweeps,
         ]
     sweeps += _called(stages)
@@ -184,7 +184,7 @@ def _assembled(variant: StepVariant, formulas: CompiledLaws) -> Algorithm:
             settle,
         ]
     sweeps += stages.judging.switch if variant.sticks else ()
-    sweeps += loads.recalling(variant.loops_stick) if variant.bears else []
+    sweeps += loads.recalling(method.times, variant.loops_stick) if variant.bears else []
     sweeps += [observe(formulas.observer, method.first)] if formulas.observer is not None else []
     sweeps += _kept(stages)
     given = ground_inputs(stages)
@@ -201,8 +201,8 @@ def _assembled(variant: StepVariant, formulas: CompiledLaws) -> Algorithm:
         f"{variant.name}_{variant.touches}_{variant.rows}" if meets else variant.name, dynamics.ground, (hold, *sweeps),
         inputs=inputs(stages), outputs=outputs(stages), ground_inputs=given, ground_outputs=ground_outputs(stages),
         optional=dynamics.optional | GIVEN.keys() | (sticking.STICKING_INPUTS.keys() - {"sense"}),
-        views=_views(stages), multiplier_inputs=dynamics.multiplier_inputs,
-        multiplier_outputs=_told_of_loops(variant),
+        views=_views(stages), multiplier_inputs=(*dynamics.multiplier_inputs, *_misses_of_loops(stages)),
+        multiplier_outputs=_told_of_loops(stages),
         columns=dynamics.columns, link_rows=dynamics.link_rows, rewritten=_rewritten(stages), replayed=True,
         rests="going" if method.lands else "dt", occasional=occasional,
         force_outputs=(NEAR,) if variant.turns else (), shared=_shared(stages),
@@ -226,11 +226,17 @@ def _is_bare(stages: Stages) -> bool:
     return variant.supplied and not (variant.forces or any(inside) or formulas.observer is not None)
 
 
-def _told_of_loops(variant: StepVariant) -> tuple[str, ...]:
+def _told_of_loops(stages: Stages) -> tuple[str, ...]:
     """Return what is kept of loops from step to step."""
-    if not variant.loops_stick:
+    if not stages.variant.loops_stick:
         return ()
-    return ("loop_sense", "loop_load") if variant.bears else ("loop_sense",)
+    of_loads = ("loop_load", *_misses_of_loops(stages)) if stages.variant.bears else ()
+    return ("loop_sense", *of_loads)
+
+
+def _misses_of_loops(stages: Stages) -> tuple[str, ...]:
+    variant = stages.variant
+    return loads.miss_names(stages.method.times, "loop_") if variant.bears and variant.loops_stick else ()
 
 
 def _component_fields(stages: Stages) -> dict[str, str]:
@@ -264,8 +270,6 @@ def _opening(stages: Stages) -> list[Sweep]:
         sweeps.append(work.no_longer)
     is_timed = variant.law is not None and variant.law.asked == "timed"
     sweeps += [time_stepping.open_step if stages.method.lands else open_step(is_timed, variant.sticks), begin]
-    if variant.bears and variant.loops_stick:
-        sweeps.append(Schedule(partial(at_dry_loops, loads.forget_loop_past)))
     if variant.loops_stick and stages.method.times[0]:
         sweeps += [stages.measuring, Schedule(partial(at_dry_loops, sticking.keep_rate))]
     return [*sweeps, turns.begin_count] if variant.turns else sweeps
@@ -278,7 +282,7 @@ def _called(stages: Stages) -> list[Sweep]:
         sweeps += [sweep for sweep in stages.dynamics.sweeps if isinstance(sweep, OnCall)]
         if variant.bears:
             sweeps += loads.ELIMINATION_STEPS
-            sweeps += loads.LOOP_STEPS if variant.loops_stick else ()
+            sweeps += loads.loop_steps(stages.method.times) if variant.loops_stick else []
         sweeps += [stand, start_open, start_opening, *(PULL_STEPS if variant.pulls else ())]
         if variant.sort.coupled:
             sweeps += [leave_open, leave_opening, *(TIES_CALLED if variant.pulls else ())]
@@ -367,7 +371,8 @@ def _views(stages: Stages) -> dict[str, Any]:
     """Return the fields of neighbours that are no bodies."""
     views, variant = dict(stages.dynamics.views), stages.variant
     if variant.loops_stick:
-        own = {**sticking.LOOP_VIEW, **(loads.LOOP_VIEW if variant.bears else {})}
+        misses = dict.fromkeys(_misses_of_loops(stages), loads.COMPONENT_VIEW)
+        own = {**sticking.LOOP_VIEW, **(loads.LOOP_VIEW if variant.bears else {}), **misses}
         views["multiplier"] = {**stages.dynamics.view("multiplier"), **own}
     if stages.method.lands:
         views |= {**contact_forces.VIEWS, **impulse_law.LAW_VIEWS}

@@ -30,6 +30,7 @@ from catena.dynamics.flexible.particles import but_particles
 from catena.dynamics.loops.elimination.blocks import ArrayView
 from catena.dynamics.loops.elimination.dry_loops import COMPONENTS, at_dry_loops, dry_loops, padded, tell_rate
 from catena.dynamics.loops.elimination.least_change import stand
+from catena.dynamics.tree.friction import passive_force
 from catena.forces.dry import load_slope, slip_friction, slips, sticks
 from catena.forces.load_friction import NUMBERS
 from catena.forces.smooth import smooth_sign
@@ -109,6 +110,7 @@ def rub(acts: str, beside_drives: bool, bears: bool) -> Sweep:
         body.tau = acting if not is_dry(body) else acting + beyond_smooth(body, beside_drives)
         if bears and is_dry(body):
             body.unloaded, body.grip = body.tau, grip(body, beside_drives)
+            body.resists = passive_force(body)
             body.tau = body.unloaded - body.grip * body.by_load
 
     return each_body(but_particles(act))
