@@ -192,7 +192,10 @@ class Impulses(Felt):
                 spread(i)
         for i in range(count):
             work.step(leave, forces[i], coming[i], motion(i), told + TOLD * i * slot)
-        self.press([column(force, 0) for force in forces])
+        given = work.matrix(3 * count, 1)
+        for i, force in enumerate(forces):
+            work.copy(given.part(three(i), range(1)), column(force, 0))
+        self.press(given)
 
     def mend(self, work: Any) -> None:
         """Write the work of a correction of positions."""
@@ -258,7 +261,7 @@ def impulse_step(nodes: tuple[Pair, ...], forces: bool, driven: bool = False) ->
     `driven`."""
     count, impulses, dynamics = len(nodes), Impulses(nodes), hybrid_dynamics if driven else articulated_body
     numbers: dict[str, Any] = {
-        "contacts": Scalars(SIZE * count), "before": Scalars(4 * count), "moment": Scalars(2),
+        **contact_forces.contact_inputs(nodes), "before": Scalars(4 * count), "moment": Scalars(2),
     }  # fmt: skip
 
     mend, stands = OnMatrices(impulses.mend), [stand_there]

@@ -22,9 +22,20 @@ times as much where that does not end either. Some sweeps from unit to unit (Gau
 from functools import partial
 from typing import Any
 
-from catena.dynamics.contacts.contact_forces import SIZE
-from catena.dynamics.contacts.unit_rows import JointUnit, TouchingUnit, Unit, UnitRows
-from catena.kernels import Scalars, on_call
+from catena.dynamics.contacts.contact_forces import (
+    SIZE,
+    Nodes,
+    Pair,
+    UnitForces,
+    carry_one,
+    push_dry,
+    stand_still,
+    touch,
+    touch_field,
+    touch_floor,
+    touch_rim,
+)
+from catena.kernels import OnCall, Scalars, on_call
 from catena.kernels.matrices import MatrixPanel
 from catena.spatial.scalars import absolute, array, reciprocal, sqrt, where
 
@@ -92,9 +103,21 @@ def _size(view: str) -> int:
     return sum(extent.size for extent in LAW_VIEWS[view].values())
 
 
-def held_size(units: tuple[Unit, ...]) -> int:
+def held_size(units: Nodes) -> int:
     """Return how many numbers are known of units from step to step: a flag and a force along each row."""
-    return sum(1 + unit.width for unit in units)
+    return sum(1 + rows_of(unit) for unit in units)
+
+
+def called(units: Nodes) -> tuple[OnCall, ...]:
+    """Return the steps by which units are felt, and by which their impulses are found."""
+    bent = (touch_field,) if any(unit.is_bent for unit in units) else ()
+    in_joints = (push_dry,) if any(unit.stopped >= 0 for unit in units) else ()
+    return (stand_still, touch, touch_floor, touch_rim, *bent, *in_joints, carry_one, *LAW_STEPS)
+
+
+def rows_of(unit: Pair) -> int:
+    """Return along how many rows a unit has impulses."""
+    return 3 if unit.stopped < 0 else 1
 
 
 # How units come.
@@ -433,9 +456,19 @@ LAW_STEPS = (
 )  # fmt: skip
 
 
-class StepImpulses(UnitRows):
+class StepImpulses(UnitForces):
     """The impulses of units over a step, as work on matrices: a ground field "moment" tells the step, "contacts" and
     "bounces" what contacts are, "spans" what stops are, and "held" is what is known of all units from step to step."""
+
+    joint_rows = 1
+
+    def _touch_joint(self, i: int) -> int:
+        """Nothing: joints tell units themselves how they move."""
+        return 0
+
+    def _push_joint(self, i: int, e: MatrixPanel) -> None:
+        """Write the unit force of a component, as its joint feels it."""
+        self.work.step(push_dry, e.at(self.units[i].stopped, 0))
 
     def __call__(self, work: Any) -> None:
         """Write the work."""
@@ -449,7 +482,8 @@ class StepImpulses(UnitRows):
         """Find the mobility and what units do without impulses, and begin with the forces that they had."""
         work, slot, units = self.work, self.work.slot, self.units
         self.moment, held = work.ground("moment"), work.ground("held")
-        self.W, self.c = self.mobility(), work.matrix(self.count, 1)
+        self.W, self.c = work.matrix(self.count, self.count), work.matrix(self.count, 1)
+        self.couple(self.W, range(len(units)))
         shares, self.choices = work.reserve(2 * self.count), work.reserve(4 * self.count)
         self.p, self.r = (
             MatrixPanel(shares + k * slot, self.count, 1, 2 * slot, slot, slot) for k in range(2)
@@ -458,16 +492,16 @@ class StepImpulses(UnitRows):
         contact = stop = 0
         for i, unit in enumerate(units):
             self.held.append(held)
-            held += (1 + unit.width) * slot
-            views = ("landing", "law") if isinstance(unit, TouchingUnit) else ("landing_row", "law_row")
+            held += (1 + self.widths[i]) * slot
+            views = ("landing", "law") if unit.stopped < 0 else ("landing_row", "law_row")
             self.landing.append(work.reserve(_size(views[0])))
             self.law.append(work.reserve(_size(views[1])))
-            if isinstance(unit, TouchingUnit):
+            if unit.stopped < 0:
                 self._begin_contact(i, contact)
                 contact += 1
             else:
                 self._begin_joint(i, unit, stop)
-                stop += unit.is_stop
+                stop += not unit.rubs
 
     def _begin_contact(self, i: int, number: int) -> None:
         work, slot, rows = self.work, self.work.slot, self.rows(i)
@@ -485,13 +519,13 @@ class StepImpulses(UnitRows):
         work.copy(self.c.part(rows, range(1)), self._of_law(i, "law", 3))
         work.step(begin_share, self.held[i], landing, self.moment, self._share(i))
 
-    def _begin_joint(self, i: int, unit: JointUnit, number: int) -> None:
+    def _begin_joint(self, i: int, unit: Pair, number: int) -> None:
         work, slot, rows = self.work, self.work.slot, self.rows(i)
         landing, law = self.landing[i], self.law[i]
-        state = work.component("joint_rows", unit.node, unit.component)
+        state = work.component("joint_rows", unit.node, unit.stopped)
         work.step(come_row, state, self.moment, landing)
         work.step(weigh_row, self.W.part(rows, rows).place, law)
-        if unit.is_stop:
+        if not unit.rubs:
             span = work.ground("spans") + 3 * number * slot
             work.step(meet_stop, span, self.held[i], self.moment, landing)
             work.step(aim_stop, span, landing, self.moment, law)
@@ -516,7 +550,7 @@ class StepImpulses(UnitRows):
         work.product(self.r, self.W, self.p, start=self.c)
         work.step(forget_verdict, self.moment)
         for i, unit in enumerate(self.units):
-            step = choose if isinstance(unit, TouchingUnit) else choose_row
+            step = choose if unit.stopped < 0 else choose_row
             work.step(
                 step, self.law[i], self._share(i), self.choices + 4 * self.first[i] * work.slot, self.moment
             )
@@ -534,17 +568,15 @@ class StepImpulses(UnitRows):
     @property
     def _normals(self) -> list[int]:
         """Return the row along which a contact is pressed, for each row."""
-        return [
-            self.first[i] + unit.width - 1 for i, unit in enumerate(self.units) for _ in range(unit.width)
-        ]
+        return [self.first[i] + width - 1 for i, width in enumerate(self.widths) for _ in range(width)]
 
     @property
     def _others(self) -> list[int]:
         """Return the other row along the plane of a contact, for each row along it, and each other row itself."""
         return [
-            self.first[i] + ((1, 0, 2)[k] if unit.width > 1 else 0)
-            for i, unit in enumerate(self.units)
-            for k in range(unit.width)
+            self.first[i] + ((1, 0, 2)[k] if width > 1 else 0)
+            for i, width in enumerate(self.widths)
+            for k in range(width)
         ]
 
     def _give(self, more: int) -> None:
@@ -553,8 +585,8 @@ class StepImpulses(UnitRows):
         work, slot, places = self.work, self.work.slot, list[int]()
         work.step(soften, self.moment)
         for i, unit in enumerate(self.units):
-            places.append(work.reserve(unit.width))
-            if isinstance(unit, TouchingUnit):
+            places.append(work.reserve(self.widths[i]))
+            if unit.stopped < 0:
                 rows = self.rows(i)
                 own, block = work.matrix(3, 3), self.W.part(rows, rows)
                 work.copy(own, block)
@@ -565,9 +597,9 @@ class StepImpulses(UnitRows):
         work.product(self.r, self.W, self.p, start=self.c)
         for _ in range(SWEEPS):
             for i, unit in enumerate(self.units):
-                step = sweep if isinstance(unit, TouchingUnit) else sweep_row
+                step = sweep if unit.stopped < 0 else sweep_row
                 work.step(step, self.law[i], self._share(i), places[i])
-                moved = MatrixPanel(places[i], unit.width, 1, slot, slot, slot)
+                moved = MatrixPanel(places[i], self.widths[i], 1, slot, slot, slot)
                 work.product(self.r, self.W.part(range(self.count), self.rows(i)), moved, start=self.r)
         self._choose(CHOICES, partial(self._give, more - 1) if more else None)
 
@@ -575,12 +607,12 @@ class StepImpulses(UnitRows):
         """Tell what comes of it."""
         work = self.work
         ahead = [
-            (i, foresee if isinstance(unit, TouchingUnit) else foresee_row)
+            (i, foresee if unit.stopped < 0 else foresee_row)
             for i, unit in enumerate(self.units)
-            if isinstance(unit, TouchingUnit) or unit.is_stop
+            if unit.stopped < 0 or not unit.rubs
         ]
         for i, step in ahead:
             work.step(step, self.landing[i], self._share(i), self.moment)
         for i, unit in enumerate(self.units):
-            step = leave if isinstance(unit, TouchingUnit) else leave_row
+            step = leave if unit.stopped < 0 else leave_row
             work.step(step, self.landing[i], self._share(i), self.moment, self.held[i])

@@ -26,6 +26,7 @@ from catena.kinematics.ground_motions import ground_motions
 from catena.kinematics.stacks import cross, crossed, from_entries, skew, to_frame
 from catena.simulation.contacts.contact import Contact
 from catena.simulation.contacts.dry_component import DryComponent
+from catena.simulation.contacts.height_field import HeightField
 from catena.simulation.contacts.kept import Kept, can_keep
 from catena.simulation.contacts.stop import StopSide
 from catena.spatial import Pose
@@ -352,6 +353,24 @@ class ContactPlaces:
                 own[:, k] = rubs[k] * smooth_sign(touches.u[:, k, 0])
                 at_tree += own[:, k, None] * touches.A[:, k, 0]
         return own, at_tree
+
+    @cached_property
+    def on_fields(self) -> list[tuple[int, HeightField]]:
+        """Return the contacts whose floors are height fields, and these."""
+        return [(k, c.floor) for k, c in self.bent if c.floor is not None]
+
+    def fields(self, q: np.ndarray) -> np.ndarray:
+        """Return what height fields are like (states, numbers) where contacts are at q (states, nq), as
+        `dynamics.contacts.contact_forces.touch_field` reads it: a place in the axes of the frame `on`, how far the
+        floor is below it, its normal there, and how that turns with the place."""
+        k, rows = len(self.contacts), list[np.ndarray]()
+        R, p, _, _ = self._moving(self._found(q, np.zeros((len(q), self.system.nv))))
+        for i, floor in self.on_fields:
+            axes = self.back_b[i] @ R[:, k + i]
+            at = (axes @ (p[:, i] - p[:, k + i])[..., None])[..., 0]
+            gap, n, bends = floor.nearest(at)
+            rows += [at, gap[:, None], n, bends.reshape(len(q), 9)]
+        return np.concatenate(rows, axis=-1)
 
     def centres(self, q: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return where the frames that touch are from those that they are on, and how that changes, (states, contacts,

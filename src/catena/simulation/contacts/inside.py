@@ -13,7 +13,7 @@ from catena.dynamics.contacts.contact_forces import PLACES, SIZE, Pair
 from catena.dynamics.loops.elimination import borrowers, loop_elimination, shape_for
 from catena.dynamics.loops.elimination.hybrid import hybrid_elimination
 from catena.dynamics.tree.hybrid_dynamics import hybrid_dynamics
-from catena.kernels import Algorithm, is_plain
+from catena.kernels import Algorithm
 from catena.simulation.contacts.coulomb import SLIDE, STICK
 from catena.simulation.contacts.geometry import HELD, ContactPlaces, turned_from
 from catena.simulation.contacts.holding import Holding
@@ -35,11 +35,11 @@ def can_be_inside(problem: Problem, places: ContactPlaces) -> bool:
     joint. Bodies of many modes would be long to compile, and numbers that vary from state to state are told to other
     steps."""
     system = problem.system
-    if is_plain() or problem.integrator in (*SOLVERS, "abm4", "implicit_leapfrog"):
+    if problem.integrator in (*SOLVERS, "abm4", "implicit_leapfrog"):
         return False
-    if places.bent or has_many_modes(system.plan) or bears(system):
+    if has_many_modes(system.plan) or bears(system):
         return False
-    if system.variants.origin is not system or any(x.counts for x in system.mechanics.elements.placed):
+    if any(x.counts for x in system.mechanics.elements.placed):
         return False
     if not system.mechanics.is_closed:
         return True
@@ -70,7 +70,12 @@ class Inside:
     def nodes(self) -> tuple[Pair, ...]:
         """Return who meets in each contact; stops of joints that are locked now are open contacts of ground."""
         p = self.places
-        found = [Pair(*row) for row in zip(p.a.tolist(), p.b.tolist(), p.round.tolist(), strict=True)]
+        found = [
+            Pair(a, b, is_round, is_rim=is_rim, is_bent=turns and not is_round)
+            for a, b, is_round, is_rim, turns in zip(
+                *(x.tolist() for x in (p.a, p.b, p.round, p.rims, p.turns)), strict=True
+            )
+        ]
         for k, stop in p.stops:
             found[k] = Pair(found[k].node, 0, False, stop.index) if found[k].node else Pair(0, 0)
         for k, dry in p.dry:

@@ -10,12 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from catena.dynamics.contacts.contact_forces import PLACES
-from catena.dynamics.contacts.impulse_law import BIG
-from catena.dynamics.contacts.unit_rows import JointUnit, TouchingUnit, Unit
+from catena.dynamics.contacts.contact_forces import PLACES, Pair
+from catena.dynamics.contacts.impulse_law import BIG, rows_of
 from catena.errors import StateError
 from catena.forces.smooth import smooth_sign
-from catena.kernels import is_plain
 from catena.kinematics.extent import extent
 from catena.mechanism.validation import known
 from catena.simulation.acting.loads import Besides, with_drives_or_nan
@@ -77,7 +75,6 @@ class Landing:
         refused = (
             (plan.loop_joints or plan.couplings, "loops or couplings"),
             (plan.owner is not None, "flexible bodies"),
-            (is_plain(), "plain numbers"),
         )
         for is_there, what in refused:
             if is_there:
@@ -107,16 +104,14 @@ class Landing:
         return DryFriction.of(self.system)
 
     @cached_property
-    def units(self) -> tuple[Unit, ...]:
+    def units(self) -> tuple[Pair, ...]:
         """Return contacts, stops and components that rub, in this order."""
-        plan, places = self.system.plan, ContactPlaces(self.system, self.contacts)
-        shapes = (places.a, places.b, places.round, places.rims, places.turns & ~places.round)
-        found: list[Unit] = [TouchingUnit(*row) for row in zip(*(x.tolist() for x in shapes), strict=True)]
+        plan, found = self.system.plan, list(Inside(ContactPlaces(self.system, self.contacts)).nodes)
         for stop in self._moving_stops:
-            found.append(JointUnit(plan.joint.index(stop.joint), stop.index, True))
+            found.append(Pair(plan.joint.index(stop.joint), 0, False, stop.index))
         for node in range(1, plan.n):
             own = range(int(plan.v_start[node]), int(plan.v_start[node]) + int(plan.v_size[node]))
-            found += [JointUnit(node, k, False) for k, c in enumerate(own) if self.dry.limit[c] > 0.0]
+            found += [Pair(node, 0, False, k, True) for k, c in enumerate(own) if self.dry.limit[c] > 0.0]
         return tuple(found)
 
     @cached_property
@@ -137,21 +132,15 @@ class Landing:
                 limits = {side.sign: side.limit for side in stop.sides(self.system)}
                 spans.append((limits.get(1.0, -BIG), limits.get(-1.0, BIG), stop.restitution))
             found["spans"] = np.array(spans).reshape(-1)
-        if any(isinstance(unit, JointUnit) and not unit.is_stop for unit in self.units):
+        if any(unit.rubs for unit in self.units):
             found |= self.dry.tree_inputs
         return found
 
     def fields(self, q: np.ndarray, v: np.ndarray, ahead: np.ndarray) -> np.ndarray:
         """Return what height fields are near the places (states, numbers) where contacts come to in times `ahead`
         (states, 1) from q (states, nq), v (states, nv)."""
-        places = ContactPlaces(self.system, [x for x in self.contacts if x.floor is not None])
-        at = places.at(self.system.integrate(q, ahead * v), v).at
-        rows = []
-        for k, contact in enumerate(places.contacts):
-            assert isinstance(contact, Contact) and contact.floor is not None
-            gap, n, bends = contact.floor.nearest(at[:, k])
-            rows += [at[:, k], gap[:, None], n, bends.reshape(len(q), 9)]
-        return np.concatenate(rows, axis=-1)
+        places = ContactPlaces(self.system, self.contacts)
+        return places.fields(self.system.integrate(q, ahead * v))
 
     def _numbers(self, q: np.ndarray) -> np.ndarray:
         """Return what contacts are (numbers,), or (states, numbers) where that differs."""
@@ -288,7 +277,7 @@ class Landing:
     def _in_joints(self, held: np.ndarray) -> dict[str, np.ndarray]:
         """Return the forces (..., nv of the joint) of stops and dry friction in joints."""
         force, system = self.rubbing(held), self.system
-        names = {system.plan.joint[unit.node] for unit in self.units if isinstance(unit, JointUnit)}
+        names = {system.plan.joint[unit.node] for unit in self.units if unit.stopped >= 0}
         return {name: force[..., system.slice_v(name)] for name in system.joints if name in names}
 
     def rubbing(self, held: np.ndarray) -> np.ndarray:
@@ -296,9 +285,9 @@ class Landing:
         plan, at = self.system.plan, 0
         found = np.zeros((*held.shape[:-1], self.system.nv))
         for unit in self.units:
-            if isinstance(unit, JointUnit):
-                found[..., int(plan.v_start[unit.node]) + unit.component] += held[..., at + 1]
-            at += 1 + unit.width
+            if unit.stopped >= 0:
+                found[..., int(plan.v_start[unit.node]) + unit.stopped] += held[..., at + 1]
+            at += 1 + rows_of(unit)
         return found
 
 
@@ -334,7 +323,7 @@ def _held(tau: np.ndarray) -> Any:
 
 def goes_in_lanes(system: Any) -> bool:
     """Return whether time stepping takes compiled steps, all states at once: of trees of rigid bodies."""
-    return not isinstance(system, System) or (is_rigid_tree(system) and not is_plain())
+    return not isinstance(system, System) or is_rigid_tree(system)
 
 
 def stepping(

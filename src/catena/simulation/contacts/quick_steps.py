@@ -158,7 +158,8 @@ class QuickSteps:
         }
         """What a run is told to have been made by."""
         self.controls = free_motion.acting.is_asked_always
-        self.asks = self.controls or acting.is_python
+        self.bends = bool(inside.places.on_fields)
+        self.asks = self.controls or acting.is_python or self.bends
         self.is_timed = free_motion.acting.clock is not None and not (self.asks or self.closes) and "met" in b
         """Whether a controller is asked at samples, up to which steps tell all that is to be known."""
         self._look: Callable[[], int]
@@ -191,6 +192,7 @@ class QuickSteps:
         found: tuple[str, ...] = (self.mover.target,)
         found += (wrench,) if acting.has_python_elements else ()
         found += (FORCE_INPUTS,) if acting.asks_wrenches else ()
+        found += ("fields",) if self.bends else ()
         return (*found, "q", "qd", "qdd_given") if acting.asks_motion else found
 
     def _ask(self, t: float, trial: bool) -> np.ndarray:
@@ -208,6 +210,8 @@ class QuickSteps:
         b[self.mover.target][:] = acts
         if acting.asks_wrenches:
             b[FORCE_INPUTS][:] = acting.told_wrenches(t, b["q"], b["qd"], trial)
+        if self.bends:
+            b["fields"][:] = self.inside.places.fields(b["q"])
         return tau
 
     def _close(self, t: float) -> None:

@@ -25,7 +25,7 @@ from collections.abc import Callable, Mapping
 from functools import lru_cache, partial
 from typing import Any
 
-from catena.dynamics.contacts import contact_elimination, contact_forces, impulse_law, unit_rows
+from catena.dynamics.contacts import contact_elimination, contact_forces, impulse_law
 from catena.dynamics.elements.force_sweeps import GIVEN, SHARED
 from catena.dynamics.loops.elimination.dry_loops import (
     at_dry_loops,
@@ -293,7 +293,7 @@ def _called(stages: Stages) -> list[Sweep]:
             *contact_forces.solving(len(variant.touches), variant.least),
         ]
     if stages.method.lands:
-        sweeps += [*unit_rows.called(variant.bent_rows), *impulse_law.LAW_STEPS]
+        sweeps += impulse_law.called(variant.rows)
     return sweeps
 
 

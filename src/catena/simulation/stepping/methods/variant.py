@@ -5,8 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from catena.dynamics.contacts.contact_forces import Pair, code
-from catena.dynamics.contacts.unit_rows import JointUnit, TouchingUnit, Unit
+from catena.dynamics.contacts.contact_forces import Pair, bent_floors, code
 from catena.dynamics.loops.elimination import EliminationShape
 
 
@@ -86,7 +85,7 @@ class StepVariant:
     sticks: bool = False
     loops_stick: bool = False
     bears: bool = False
-    rows: tuple[Unit, ...] = ()
+    rows: tuple[Pair, ...] = ()
     coordinates: str = "joint"
     observed: int = 0
     supplied: bool = False
@@ -94,19 +93,19 @@ class StepVariant:
     @property
     def rubs(self) -> bool:
         """Return whether dry friction is among the rows."""
-        return any(isinstance(unit, JointUnit) and not unit.is_stop for unit in self.rows)
+        return any(unit.rubs for unit in self.rows)
 
     @property
     def counted_rows(self) -> tuple[int, int, int]:
         """Return how many contacts, stops and joints with dry friction are among the rows."""
-        joints = [unit for unit in self.rows if isinstance(unit, JointUnit)]
-        stops = sum(unit.is_stop for unit in joints)
-        return len(self.rows) - len(joints), stops, len(joints) - stops
+        touching = sum(unit.stopped < 0 for unit in self.rows)
+        rubbing = sum(unit.rubs for unit in self.rows)
+        return touching, len(self.rows) - touching - rubbing, rubbing
 
     @property
     def bent_rows(self) -> int:
         """Return how many contacts with height fields are among the rows."""
-        return sum(isinstance(unit, TouchingUnit) and unit.is_bent for unit in self.rows)
+        return bent_floors(self.rows)
 
     @property
     def is_minimal(self) -> bool:
