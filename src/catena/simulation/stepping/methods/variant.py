@@ -1,6 +1,7 @@
 """What a step is compiled for."""
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -102,7 +103,7 @@ class StepVariant:
         rubbing = sum(unit.rubs for unit in self.rows)
         return touching, len(self.rows) - touching - rubbing, rubbing
 
-    @property
+    @cached_property
     def bent_rows(self) -> int:
         """Return how many contacts with height fields are among the rows."""
         return bent_floors(self.rows)
