@@ -99,6 +99,13 @@ class FreeMotion:
         """Return what is known of loop joints at times t (n,) and states q (n, nq), v (n, nv)."""
         return loads.Besides(near=self.turns.at(t, q, v)) if self.turns.joints else loads.NOTHING
 
+    def near_positions(self, t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
+        """Return the positions (1, n) that joints of forces which count turns are near at a time and a state q (nq,), v
+        (nv,)."""
+        at, joints = (np.array([t]), q[None], v[None]), [force.at for force in self.acting.counted]
+        known = {joint: self.turns.one(*at, joint) for joint in dict.fromkeys(joints)}
+        return np.concatenate([np.zeros((1, 0)), *(known[joint] for joint in joints)], axis=-1)
+
     @property
     def load(self) -> np.ndarray:
         """Return the friction of slips (contacts,) that loads of joints made last."""

@@ -39,8 +39,6 @@ def can_be_inside(problem: Problem, places: ContactPlaces) -> bool:
         return False
     if has_many_modes(system.plan) or bears(system):
         return False
-    if any(x.counts for x in system.mechanics.elements.placed):
-        return False
     if not system.mechanics.is_closed:
         return True
     return loops_compile(system) and not borrowers(system.mechanics.effective_plan)

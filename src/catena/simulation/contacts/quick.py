@@ -126,7 +126,7 @@ class QuickStretch:
         quick, state = self.quick, path.state(-1)
         if path.ahead is not None:
             return path.ahead
-        return quick.look(state.t, state.q, state.v), quick.free_motion.command(state.t, state.q, state.v)
+        return quick.look(state.t, state.q, state.v), quick.free_motion.told(state.t, state.q, state.v)
 
     def _gone(self, t: float, q: np.ndarray, v: np.ndarray, h: float) -> Going[Quick | None]:
         """Return what `go` does; events of its last states are not looked for yet."""
@@ -321,7 +321,8 @@ class QuickStretch:
             return None
         holding.redundant = True
         told, t = state.told.copy(), np.array([state.t])
-        told[holding.closed, :3] = holding.forces(t, state.q[None], state.v[None], state.tau[None]).f[0]
+        tau = self.quick.free_motion.acting.at_tree(state.q[None], state.tau[None])
+        told[holding.closed, :3] = holding.forces(t, state.q[None], state.v[None], tau).f[0]
         return replace(state, told=told) if self._margins(told).are_above else None
 
     def _given_up(self, path: Path, count: int) -> Quick | None:

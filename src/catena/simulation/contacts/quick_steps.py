@@ -17,7 +17,7 @@ import numpy as np
 
 from catena.dynamics.contacts.contact_forces import TOLD
 from catena.kernels import CONSTANTS, Program, Session
-from catena.kernels.algorithm import FORCE_INPUTS
+from catena.kernels.algorithm import FORCE_INPUTS, NEAR
 from catena.kernels.program import EVERY_TIME, ONLY_FIRST
 from catena.simulation.acting.acting_forces import ActingForces
 from catena.simulation.acting.paths import Paths
@@ -138,6 +138,9 @@ class QuickSteps:
         paths = acting.paths.inputs(np.array([window.begin])) if acting.paths else {}
         self._along = tuple(name for name in paths if name in b)
         self._piece = -1
+        self.winds = bool(acting.counted)
+        """Whether turns of joints that close loops are counted."""
+        kept = (*kept, NEAR) if NEAR in b else kept
         self._moving = ("q", "qd", "t", "h", "end", "halt", "row", "wish", mover.target, *kept)
         self.outputs = (
             "q", "qd", "t", "h", "dt", "halt", "accepted", "told", "told_now", "row", "wish", *kept,
@@ -159,31 +162,37 @@ class QuickSteps:
         """What a run is told to have been made by."""
         self.controls = free_motion.acting.is_asked_always
         self.bends = bool(inside.places.on_fields)
-        self.asks = self.controls or acting.is_python or self.bends
-        self.is_timed = free_motion.acting.clock is not None and not (self.asks or self.closes) and "met" in b
-        """Whether a controller is asked at samples, up to which steps tell all that is to be known."""
-        self._look: Callable[[], int]
-        self._plays: dict[int, Any] = {}
-        row = session.row("contacts")
-        if self.asks:
-            given = self._given
-            self._look = AskedLook(session, row, self._moving, ("told",), given, self._ask)
-            self._plays[MANY] = AskedPlays(
-                session, MANY, self._moving, self.outputs, evaluation_times(mover.method), given, self._ask,
-                self._close if acting.asks_motion else None, mover.chosen.reuses,
-            )  # fmt: skip
-        else:
-            self._look = session.piece(0, row, self._moving, ("told",))
+        self.steps, self.end, self.tau = 0, window.end, np.zeros(free_motion.acting.width)
+        self.asks, self._plays = False, dict[int, Any]()
+        self._look: Callable[[], int] = session.piece(0, session.row("contacts"), self._moving, ("told",))
+        if self.controls or acting.is_python or self.bends:
+            self._ask_at_stages()
         self.eases = EASES * h * min(1.0, max(FINEST, sqrt(problem.rtol / ROUGH)))
         """The time [s] in which friction turns a slip, at the quickest."""
         self.patience = PATIENCE * max(1.0, (ROUGH / problem.rtol) ** 0.2)
         """So many attempts may take as long as a careful step does."""
         self.heavy = LIGHT * max(float(np.linalg.norm(system.mechanics.gravity)), length)
-        self.steps, self.end, self.tau = 0, window.end, np.zeros(system.nv)
         self.longest = np.inf
         """The longest step [s]."""
         self.turnover = 0.0
         """The energy [J] that was moved about before the stretch that works are counted in."""
+
+    def _ask_at_stages(self) -> None:
+        """Let Python be asked at every stage from now on."""
+        session, stages, mover = self.session, self._given, self.mover
+        self.asks = True
+        self._look = AskedLook(session, session.row("contacts"), self._moving, ("told",), stages, self._ask)
+        self._plays[MANY] = AskedPlays(
+            session, MANY, self._moving, self.outputs, evaluation_times(mover.method), stages, self._ask,
+            len(self.tau), self._close if self.acting.asks_motion else None, mover.chosen.reuses,
+        )  # fmt: skip
+
+    @property
+    def is_timed(self) -> bool:
+        """Return whether a controller is asked at samples, up to which steps tell all that is to be known."""
+        return (
+            self.free_motion.acting.clock is not None and not (self.asks or self.closes) and "met" in self.b
+        )
 
     @property
     def _given(self) -> tuple[str, ...]:
@@ -200,12 +209,14 @@ class QuickSteps:
         b, acting = self.b, self.acting
         if acting.asks_motion:
             b["q"][:], b["qd"][:], b["qdd_given"][:] = acting.prescribed.imposed(t, b["q"], b["qd"])
-        tau = self.tau
+        tau, control = self.tau, self.free_motion.acting
         if self.controls:
-            tau = self.free_motion.acting.command(t, b["q"], b["qd"], trial=trial)[0]
-        acts = tau[None]
+            tau = control.command(t, b["q"], b["qd"], trial=trial)[0]
+        # What acts at joints that close loops is another force of the tree at every stage.
+        acts = control.at_tree(b["q"], tau[None])
         if acting.has_python_elements:
-            acts, wrenches = acting.beyond_compiled(b["q"], b["qd"], acts, np.zeros((1, 0)))
+            near = self.free_motion.near_positions(t, b["q"][0], b["qd"][0])
+            acts, wrenches = acting.beyond_compiled(b["q"], b["qd"], acts, near)
             b["f_given" if "f_given" in b else "f_ext"][:] = wrenches
         b[self.mover.target][:] = acts
         if acting.asks_wrenches:
@@ -239,9 +250,12 @@ class QuickSteps:
         """Go on from a time and a state q (nq,), v (nv,) that the motion has come to, up to where control forces
         change."""
         self.free_motion.keep_time(t, q, v)
+        self.free_motion.turns.know(np.array([t]), q[None], v[None])
         self.end = self.free_motion.until(self.window.end)
-        if not self.controls:
-            self.tau = self.free_motion.command(t, q, v)
+        if not self.controls and self.free_motion.acting.control is not None:
+            self.tau = self.free_motion.told(t, q, v)
+            if self.free_motion.acting.at_loops and not self.asks:
+                self._ask_at_stages()
 
     def _put(
         self, t: float, q: np.ndarray, v: np.ndarray, work: np.ndarray, h: float, end: float,
@@ -250,13 +264,15 @@ class QuickSteps:
         b = self.b
         b["q"][0], b["qd"][0], b["t"][0, 0], b["h"][0, 0], b["end"][0, 0] = q, v, t, h, end
         b["halt"][0, 0] = b["row"][0, 0] = b["wish"][0, 0] = 0.0
-        b[self.mover.target][0] = self.tau
+        b[self.mover.target][0] = self.tau[: self.system.nv]
         if last is not None:
             b["row"][0, 0], b["wish"][0, 0] = last
         if self.mover.counts:
             b["work"][0] = work
         if self.mover.judges:
             b["turnover"][0, 0] = self.turnover + np.abs(work).sum()
+        if NEAR in b:
+            b[NEAR][:] = self.free_motion.near_positions(t, q, v)
         if self.acting.paths is not None:
             self._follow_paths(t, self.acting.paths)
 
@@ -396,6 +412,9 @@ class QuickSteps:
             now = self._plays[MANY].tau_now.copy() if self.asks else self.tau
             ahead = r["told_now"][taken[-1]].reshape(-1, TOLD).copy(), now
         work = _rows(r["work"], taken) if self.mover.counts else np.zeros((len(taken), len(SOURCES)))
+        if self.winds and taken:
+            near = self.acting.near_by_joint(r[NEAR][taken]) if NEAR in r else None
+            self.free_motion.turns.know(np.array(times[1:]), r["q"][taken], r["qd"][taken], near)
         lost = (
             doubted
             or (count < plays and long < 0)

@@ -171,10 +171,11 @@ class ContactRun:
         self.free_motion.places.refer(q)
         self.free_motion.weigh(q)
         self.inside = Inside(self.free_motion.places)
-        # Forces that a controller gives at joints that close loops are other forces of the tree at every stage.
-        self.is_inside = self.is_inside and not self.free_motion.acting.loop_columns
         if self.is_inside:
-            self.loads = InstantLoads(self.free_motion.acting, bool(self.free_motion.places.dry))
+            free_motion = self.free_motion
+            self.loads = InstantLoads(
+                free_motion.acting, bool(free_motion.places.dry), free_motion.near_positions
+            )
             self.deciding.mobile = Mobile(self.loads, self.inside)
 
     def go(self, q: Any, v: Any) -> Trajectory:

@@ -105,7 +105,11 @@ def _find_drives(some: Sequence[Passed]) -> None:
         given, accelerations = free_motion.outside(t, q, v)
         pushes = np.concatenate([part.pushes for part in own if part.pushes is not None])
         wrenches = free_motion.with_contacts(given, q, v, pushes)
-        besides = free_motion.besides(t, q, v)
+        motors = [part.run.loop_forces for part in own]
+        besides = replace(
+            free_motion.besides(t, q, v),
+            motors={name: np.concatenate([x[name] for x in motors]) for name in motors[0]},
+        )
         tau = loads.with_drives(free_motion.system, q, v, tau, wrenches, accelerations, besides)
         ends = np.cumsum([len(part.run.t) for part in own])[:-1]
         for part, forces in zip(own, np.split(tau, ends), strict=True):
