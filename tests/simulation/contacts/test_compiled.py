@@ -70,6 +70,7 @@ def situation(seed, acts="nothing"):
     return s, q, v, FreeMotion(Problem(s, rtol=1e-6, atol=1e-8, **given), places), rng
 
 
+INSIDE = "compiled steps with contacts inside"
 ACTS = ("nothing", "stops", "bent", "drives", "wrench", "control")
 
 
@@ -354,6 +355,30 @@ def thrown():
     q[2] += 0.08
     contacts = [ct.Contact(f"foot{k}", on="slope", friction=0.5, restitution=0.2) for k in range(3)]
     return s, q, np.array([0.0, 0.0, 2.0, 0.6, 0.2, 0.0]), contacts
+
+
+@pytest.mark.parametrize(
+    "method, steps, power, tolerance",
+    [
+        ("rk4", (2e-3, 1e-3), 3.5, 1e-9),
+        pytest.param("midpoint", (1e-3, 5e-4), 1.8, 1e-5, marks=pytest.mark.slow),
+        pytest.param("euler", (2.5e-4, 1.25e-4), 0.8, 1e-4, marks=pytest.mark.slow),
+        pytest.param("semi_implicit", (1e-3, 5e-4), 0.8, 1e-2, marks=pytest.mark.slow),
+        pytest.param("leapfrog", (1e-3, 5e-4), 0.8, 1e-4, marks=pytest.mark.slow),
+    ],
+)
+def test_steps_of_fixed_size_have_contacts_inside(method, steps, power, tolerance):
+    """A plate that lands and slides comes nearer to what steps of chosen size give with smaller steps, by the power of
+    the method."""
+    s, q, v, contacts = thrown()
+    exact = ct.simulate(s, q, v, 0.12, contacts=contacts, rtol=1e-11, atol=1e-13, check=False)
+    errors = []
+    for step in steps:
+        run = ct.simulate(s, q, v, 0.12, contacts=contacts, integrator=method, step=step, check=False)
+        assert {part.settings["steps taken by"] for part in run.segments} == {INSIDE}
+        assert run.segments[0].settings["integrator"] == f"{method}, step {step:g} s"
+        errors.append(np.abs(run.q[-1] - exact.q[-1]).max())
+    assert errors[1] < tolerance and np.log2(errors[0] / errors[1]) > power
 
 
 @pytest.mark.parametrize(

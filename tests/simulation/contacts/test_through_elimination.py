@@ -65,7 +65,7 @@ def anywhere(kind, seed=1):
         s = on_a_beam().system()
         q, v = s.integrate(s.neutral(), 0.05 * rng.normal(size=s.nv)), rng.normal(size=s.nv)
         return s, q, v, [ct.Contact("foot", friction=0.3), *ct.Stop("hip", upper=0.2).sides(s)], {}, rng
-    s = on_two_legs(kind == "geared").system()
+    s = (on_a_strut(0.0) if kind == "strutted" else on_two_legs(kind == "geared")).system()
     q = s.integrate(s.assemble(), 0.2 * rng.normal(size=s.nv))
     q, v = s.project(q, rng.normal(size=s.nv))
     contacts = [ct.Contact("left/foot", friction=0.5), ct.Contact("right/foot", radius=0.02, friction=0.3)]
@@ -75,13 +75,23 @@ def anywhere(kind, seed=1):
         hip = "left/hip"
         motion = {hip: lambda t: (q[s.slice_q(hip)], v[s.slice_v(hip)], [0.7])}
         return s, q, v, contacts, {"motion": motion}, rng
-    return s, q, v, [*contacts, ct.Contact("right/foot", on="left/thigh", friction=0.4)], {}, rng
+    return (
+        s,
+        q,
+        v,
+        [
+            *contacts,
+            ct.Contact("right/foot", on="left" if kind == "strutted" else "left/thigh", friction=0.4),
+        ],
+        {},
+        rng,
+    )
 
 
 SLOW = [pytest.param(kind, marks=pytest.mark.slow) for kind in ("driven", "stopped")]
 
 
-@pytest.mark.parametrize("kind", ["looped", "geared", "flexible", *SLOW])
+@pytest.mark.parametrize("kind", ["looped", "geared", "flexible", "strutted", *SLOW])
 def test_forces_and_mobility(kind):
     """The elimination and the motions of all joints give the same forces for known modes, and the same mobilities,
     accelerations and gains by impulses."""
@@ -155,6 +165,25 @@ def four_bar_on_a_foot():
 def whole_push(run, feet):
     """What the floor bears of all feet at the end of a run."""
     return sum(run.contact_forces[foot][-1, 2] for foot in feet)
+
+
+def on_a_strut(mass):
+    """A trunk on two legs between which a rod without inertia, or with little, holds the distance."""
+    m = ct.Mechanism("strutted")
+    m.add_body("trunk", mass=3.0, inertia=0.05)
+    m.add_joint("base", "ground", "trunk", ct.Free(), actuated=False)
+    m.add_body("left", mass=0.4, com=(0.0, 0.0, -0.1), inertia=2e-3)
+    m.add_body("rod", mass=mass, com=(0.1, 0.0, 0.0), inertia=1e-2 * mass)
+    m.add_body("right", mass=0.5, com=(0.0, 0.0, -0.15), inertia=4e-3)
+    knee, end = ct.Pose(p=(0.0, 0.0, -0.2)), ct.Pose(p=(-0.2, 0.0, 0.0))
+    m.add_joint("left/hip", "trunk", "left", ct.Revolute("y"), in_parent=ct.Pose(p=(0.1, 0.0, 0.0)))
+    m.add_joint("right/hip", "trunk", "right", ct.Revolute("y"), in_parent=ct.Pose(p=(-0.1, 0.0, 0.0)))
+    m.add_joint("first", "left", "rod", ct.Revolute("y"), in_parent=knee)
+    m.add_joint("second", "rod", "right", ct.Spherical(), in_parent=end, in_child=knee)
+    m.add_spring("spring", "left/hip", stiffness=40.0, damping=1.0)
+    for side, z in (("left", -0.3), ("right", -0.35)):
+        m.add_frame(f"{side}/foot", side, ct.Pose(p=(0.0, 0.0, z)))
+    return m
 
 
 def dropped(s, height, feet, q):

@@ -10,7 +10,7 @@ import numpy as np
 
 from catena.dynamics import articulated_body
 from catena.dynamics.contacts.contact_forces import PLACES, SIZE, Pair
-from catena.dynamics.loops.elimination import borrowers, loop_elimination, shape_for
+from catena.dynamics.loops.elimination import loop_elimination, shape_for
 from catena.dynamics.loops.elimination.hybrid import hybrid_elimination
 from catena.dynamics.tree.hybrid_dynamics import hybrid_dynamics
 from catena.kernels import Algorithm
@@ -29,19 +29,18 @@ DOES = slice(PLACES["sticks"].start, PLACES["least"].stop)
 
 
 def can_be_inside(problem: Problem, places: ContactPlaces) -> bool:
-    """Return whether the compiled step can find the forces of contacts: of points and balls on planes and balls, by a
-    method of ours that has no past, where no loop is closed by a kind of joint that only Python knows, no body in a
-    loop is without inertia, nobody counts turns of joints that close loops, and no friction comes from the load of a
-    joint. Bodies of many modes would be long to compile, and numbers that vary from state to state are told to other
-    steps."""
+    """Return whether compiled code can find the forces of contacts: no loop is closed by a kind of joint that only
+    Python knows, no friction comes from the load of a joint, and no body has many modes, which would be long to
+    compile."""
     system = problem.system
-    if problem.integrator in (*SOLVERS, "abm4", "implicit_leapfrog"):
-        return False
-    if has_many_modes(system.plan) or bears(system):
-        return False
-    if not system.mechanics.is_closed:
-        return True
-    return loops_compile(system) and not borrowers(system.mechanics.effective_plan)
+    closes = not system.mechanics.is_closed or loops_compile(system)
+    return closes and not (has_many_modes(system.plan) or bears(system))
+
+
+def steps_look_back(integrator: str) -> bool:
+    """Return whether the steps of a method have a past, or are SciPy's: a change of a contact cannot end such a step,
+    and a step of no other method goes on behind it."""
+    return integrator in (*SOLVERS, "abm4", "implicit_leapfrog")
 
 
 def is_rigid_tree(system: System) -> bool:

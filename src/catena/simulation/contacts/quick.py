@@ -170,7 +170,7 @@ class QuickStretch:
                 h, last = max(quick.h, h), None
                 continue
             slow = False
-            if quick.steps - tried > ATTEMPTS:
+            if quick.step is None and quick.steps - tried > ATTEMPTS:
                 # Where nothing rubs, steps are as small as the motion has it, and careful ones would lose what
                 # vibrates. A slip may become slow, and its friction stiff, long after it began.
                 slow = holding.rubs and (quick.steps - tried) * quick.h > quick.patience * (now - since)

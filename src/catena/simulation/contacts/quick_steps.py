@@ -32,6 +32,7 @@ from catena.simulation.run_start import longest_step
 from catena.simulation.stepping.asked_plays import AskedLook, AskedPlays
 from catena.simulation.stepping.compiled import CompiledSteps
 from catena.simulation.stepping.drift import Drift, name_of
+from catena.simulation.stepping.methods.method import method_of
 from catena.simulation.stepping.methods.step import evaluation_times
 from catena.simulation.stepping.methods.work import SOURCES
 from catena.simulation.stepping.progress_of_steps import COLLAPSE
@@ -127,6 +128,11 @@ class QuickSteps:
             tick,
         )
         self.closes = mover.drift.projects
+        table = method_of(mover.method).tableau
+        self.ends_at_result = table is not None and table.ends_at_result and not self.closes
+        """Whether the last stage of a step stands at its end."""
+        self.step = problem.step
+        """The size of steps [s], None where they are chosen."""
         self.friction, self.is_dry = (x.tolist() for x in (inside.places.friction, inside.places.is_dry))
         mover.begin(1, min(1e-2, 1e-2 * window.duration), window.begin)
         self.session = session = Session(mover.program, 1)
@@ -150,7 +156,9 @@ class QuickSteps:
         self._take_path = session.piece(0, 0, self._along, ())
         told, rate = free_motion.problem, free_motion.problem.rate
         self.settings = {
-            "integrator": f"{told.integrator}, rtol {told.rtol:g}, atol {told.atol:g}",
+            "integrator": f"{told.integrator}, step {told.step:g} s"
+            if told.step is not None
+            else f"{told.integrator}, rtol {told.rtol:g}, atol {told.atol:g}",
             "drift": name_of(told.drift) if system.mechanics.constrained else "no loops",
             "control": "none"
             if told.control is None
@@ -183,7 +191,7 @@ class QuickSteps:
         self.asks = True
         self._look = AskedLook(session, session.row("contacts"), self._moving, ("told",), stages, self._ask)
         self._plays[MANY] = AskedPlays(
-            session, MANY, self._moving, self.outputs, evaluation_times(mover.method), stages, self._ask,
+            session, MANY, self._moving, self.outputs, evaluation_times(mover.method, True), stages, self._ask,
             len(self.tau), self._close if self.acting.asks_motion else None, mover.chosen.reuses,
         )  # fmt: skip
 
@@ -243,8 +251,8 @@ class QuickSteps:
     def look_often(self, often: bool) -> None:
         """Let no step pass over what acts by itself, where contacts that hold a mechanism still leave steps as large as
         can be."""
-        is_python = self.acting.is_python
-        self.longest = self.window.duration / OFTEN if often and is_python else np.inf
+        looks = often and self.acting.is_python and self.step is None
+        self.longest = self.window.duration / OFTEN if looks else np.inf
 
     def keep_time(self, t: float, q: np.ndarray, v: np.ndarray) -> None:
         """Go on from a time and a state q (nq,), v (nv,) that the motion has come to, up to where control forces
@@ -311,7 +319,9 @@ class QuickSteps:
         q, v = r["q"][0].copy(), r["qd"][0].copy()
         # Where loops have gone back to a closed state, contacts do not stand where the last stage did.
         told = (
-            r["told_now"][0].reshape(-1, TOLD).copy() if not self.closes else self.look(state.t + span, q, v)
+            r["told_now"][0].reshape(-1, TOLD).copy()
+            if self.ends_at_result
+            else self.look(state.t + span, q, v)
         )
         return ContactState(state.t + span, q, v, work, told, tau)
 
@@ -369,6 +379,7 @@ class QuickSteps:
     ) -> Going[ContactSteps]:
         """Take some steps behind a state, the first of about h seconds, up to where a contact changes or to the end;
         `last` are the error and the size of the step before, if there was one."""
+        h = h if self.step is None else self.step
         end = self.end if h < 0.25 * self.longest else min(self.end, state.t + self.longest)
         self._put(state.t, state.q, state.v, state.work, h, end, last)
         r, plays, bad = yield from self._played((float(self.b["end"][0, 0]) - state.t) / h)
@@ -408,7 +419,7 @@ class QuickSteps:
         told = _rows(r["told"], begins).reshape(len(begins), len(self.inside.nodes), TOLD)
         tau = list(self._plays[MANY].tau[begins]) if self.asks else [self.tau] * len(begins)
         ahead = None
-        if taken and taken[-1] == plays - 1 and not self.closes:
+        if taken and taken[-1] == plays - 1 and self.ends_at_result:
             now = self._plays[MANY].tau_now.copy() if self.asks else self.tau
             ahead = r["told_now"][taken[-1]].reshape(-1, TOLD).copy(), now
         work = _rows(r["work"], taken) if self.mover.counts else np.zeros((len(taken), len(SOURCES)))
@@ -422,7 +433,7 @@ class QuickSteps:
             or size < COLLAPSE
         )
         met = met_last = True
-        if "met" in self.outputs and not self.closes:
+        if "met" in self.outputs and self.ends_at_result:
             found = r["met"][:count, 0].tolist()
             met, met_last = any(found[k] > 0.5 for k in taken), bool(taken) and found[taken[-1]] > 0.5
         return ContactSteps(

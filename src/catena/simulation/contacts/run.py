@@ -33,7 +33,7 @@ from catena.simulation.contacts.free_motion import FreeMotion
 from catena.simulation.contacts.geometry import ContactPlaces
 from catena.simulation.contacts.holding import Holding
 from catena.simulation.contacts.impulses import ImpulseSteps
-from catena.simulation.contacts.inside import Inside, can_be_inside, is_rigid_tree
+from catena.simulation.contacts.inside import Inside, can_be_inside, is_rigid_tree, steps_look_back
 from catena.simulation.contacts.instant_loads import InstantLoads
 from catena.simulation.contacts.jumps import Jumps
 from catena.simulation.contacts.looking import LIFTS, SLIPPING, STOPS, ContactChange
@@ -59,7 +59,6 @@ from catena.simulation.results.trajectory import Trajectory
 from catena.simulation.results.transition import Transition
 from catena.simulation.run_start import energy_at_hand
 from catena.simulation.snapshot import Snapshot, memory_of
-from catena.simulation.stepping.integrators import ADAPTIVE
 from catena.simulation.structure_changes import (
     ChangingRun,
     PerStructure,
@@ -309,7 +308,7 @@ class ContactRun:
     def _quick_stretch(self, holding: Holding) -> Going[list[Happening] | None]:
         """Do what `_stretch` does by compiled steps; None where they do not know all that acts, or cannot vouch for
         it."""
-        if not (self.is_inside and self.free_motion.problem.integrator in ADAPTIVE):
+        if not self.is_inside or steps_look_back(self.free_motion.problem.integrator):
             return None
         if self.by_python is self.standing:
             return None
