@@ -49,7 +49,7 @@ PULLS = 1e-7
 # What is left of a block of contacts that are not redundant.
 DETERMINED = 1e-11
 # The part of what a contact yields along its plane that is nothing: in a planar mechanism it yields in one direction.
-FIRM = 1e-11
+UNYIELDING = 1e-11
 # The part of what contacts do that is added where they may be redundant, and how often that is taken back.
 SOFT, REFINEMENTS = 1e-11, 3
 # The part of the time in which friction of a light body stops a slip that a step takes at most.
@@ -525,23 +525,23 @@ def weigh(pushed: Any, block: Any, left: Any) -> None:
 
 def _weighed(m: list[list[Any]], rest: list[Any]) -> tuple[Any, list[Any]]:
     """The product of the diagonal of a block of three rows with all that is added to it, and that: to its diagonal one
-    where nothing is demanded, which is given, and along the plane what `firmness` tells; last what is beside the
+    where nothing is demanded, which is given, and along the plane what `unyielding_rest` tells; last what is beside the
     diagonal."""
-    firm = firmness(m)
+    along = unyielding_rest(m)
     holds = 1.0 - rest[0]
-    added = [rest[0] + holds * firm[0], rest[1] + holds * firm[2], rest[2], holds * firm[1]]
+    added = [rest[0] + holds * along[0], rest[1] + holds * along[2], rest[2], holds * along[1]]
     whole = with_rest(m, added)
     return absolute(whole[0][0] * whole[1][1] * whole[2][2]), added
 
 
-def firmness(m: list[list[Any]]) -> tuple[Any, Any, Any]:
+def unyielding_rest(m: list[list[Any]]) -> tuple[Any, Any, Any]:
     """What is added to the block of a contact along its plane, where it yields in one direction or in none: as much as
     it has, in the others, so that there is no force in these. The first, the one beside the diagonal, and the last."""
     a, b, d = m[0][0], m[0][1], m[1][1]
     trace, size = a + d, absolute(a) + absolute(d) + absolute(m[2][2])
-    firm = where(a * d - b * m[1][0] <= FIRM * trace * trace, size, 0.0)
-    over = where(trace > FIRM * size, 1.0 / where(trace > FIRM * size, trace, 1.0), 0.0)
-    return firm * (1.0 - a * over), -firm * b * over, firm * (1.0 - d * over)
+    most = where(a * d - b * m[1][0] <= UNYIELDING * trace * trace, size, 0.0)
+    over = where(trace > UNYIELDING * size, 1.0 / where(trace > UNYIELDING * size, trace, 1.0), 0.0)
+    return most * (1.0 - a * over), -most * b * over, most * (1.0 - d * over)
 
 
 def with_rest(m: list[list[Any]], rest: Sequence[Any]) -> list[list[Any]]:

@@ -73,7 +73,7 @@ def begin_law(contact: Any, block: Any, law: Any, coming: Any) -> None:
     """What a contact does by itself."""
     m = block.numbers.reshape(3, 3).tolist()
     law.W = block.numbers
-    first, beside, second = contact_forces.firmness(m)
+    first, beside, second = contact_forces.unyielding_rest(m)
     law.inverse = contact_forces.inverse_of(contact_forces.with_rest(m, (first, second, 0.0, beside)))[0]
     law.step = array([reciprocal(sqrt(sum(x * x for x in block.numbers)))])
     law.friction, coming.yields = contact.friction, array([0.5 * (m[0][0] + m[1][1])])

@@ -199,7 +199,12 @@ class QuickStretch:
         """Return the forces (samples, contacts, 3) of contacts at the samples of a run, in the axes of contacts."""
         quick, found = self.quick, list[np.ndarray]()
         quick.tell(self.numbers)
-        for t, q, v, tau in zip(run.t.tolist(), run.q, run.v, run.tree_forces, strict=True):
+        acting, nv = quick.free_motion.acting, run.v.shape[-1]
+        commands = np.zeros((len(run.t), acting.width))
+        commands[:, :nv] = run.tau
+        for joint, forces in run.loop_forces.items():
+            commands[:, acting.loop_columns[joint]] = forces
+        for t, q, v, tau in zip(run.t.tolist(), run.q, run.v, commands, strict=True):
             quick.tau = tau
             found.append(quick.look(t, q, v)[:, :3])
         return np.array(found)

@@ -117,8 +117,15 @@ class QuickSteps:
         problem = replace(free_motion.problem, control=None, touching=touching)
         self.least = least
         system = self.system = free_motion.system
-        self.acting = acting = ActingForces(problem, ())
+        at_loops, self.bends = free_motion.acting.at_loops, bool(inside.places.on_fields)
+        self.acting = acting = ActingForces(problem, (), bool(at_loops))
         acting.use_paths(window.begin)
+        self.controls = free_motion.acting.is_asked_always
+        asks = self.controls or acting.is_python or self.bends
+        if at_loops and not asks:
+            # Forces that are held at joints which close loops are other forces of the tree at every stage.
+            acting.at_loops = set(at_loops)
+            acting.use_motors()
         acting.longest, acting.energy = longest_step(window.duration, None), at_hand
         self.mover = mover = CompiledSteps(
             acting,
@@ -147,7 +154,9 @@ class QuickSteps:
         self.winds = bool(acting.counted)
         """Whether turns of joints that close loops are counted."""
         kept = (*kept, NEAR) if NEAR in b else kept
-        self._moving = ("q", "qd", "t", "h", "end", "halt", "row", "wish", mover.target, *kept)
+        self.motors = list(mover.motors)
+        held = (mover.target, FORCE_INPUTS) if self.motors else (mover.target,)
+        self._moving = ("q", "qd", "t", "h", "end", "halt", "row", "wish", *held, *kept)
         self.outputs = (
             "q", "qd", "t", "h", "dt", "halt", "accepted", "told", "told_now", "row", "wish", *kept,
             *(["met"] if "met" in b else []),
@@ -168,12 +177,10 @@ class QuickSteps:
             "steps taken by": "compiled steps with contacts inside",
         }
         """What a run is told to have been made by."""
-        self.controls = free_motion.acting.is_asked_always
-        self.bends = bool(inside.places.on_fields)
         self.steps, self.end, self.tau = 0, window.end, np.zeros(free_motion.acting.width)
         self.asks, self._plays = False, dict[int, Any]()
         self._look: Callable[[], int] = session.piece(0, session.row("contacts"), self._moving, ("told",))
-        if self.controls or acting.is_python or self.bends:
+        if asks:
             self._ask_at_stages()
         self.eases = EASES * h * min(1.0, max(FINEST, sqrt(problem.rtol / ROUGH)))
         """The time [s] in which friction turns a slip, at the quickest."""
@@ -188,7 +195,9 @@ class QuickSteps:
     def _ask_at_stages(self) -> None:
         """Let Python be asked at every stage from now on."""
         session, stages, mover = self.session, self._given, self.mover
-        self.asks = True
+        self.asks, self.motors = True, []
+        if self.mover.motors:
+            self.b[FORCE_INPUTS][:] = 0.0
         self._look = AskedLook(session, session.row("contacts"), self._moving, ("told",), stages, self._ask)
         self._plays[MANY] = AskedPlays(
             session, MANY, self._moving, self.outputs, evaluation_times(mover.method, True), stages, self._ask,
@@ -258,11 +267,12 @@ class QuickSteps:
         """Go on from a time and a state q (nq,), v (nv,) that the motion has come to, up to where control forces
         change."""
         self.free_motion.keep_time(t, q, v)
-        self.free_motion.turns.know(np.array([t]), q[None], v[None])
+        if self.winds:
+            self.free_motion.turns.know(np.array([t]), q[None], v[None])
         self.end = self.free_motion.until(self.window.end)
         if not self.controls and self.free_motion.acting.control is not None:
             self.tau = self.free_motion.told(t, q, v)
-            if self.free_motion.acting.at_loops and not self.asks:
+            if self.free_motion.acting.at_loops.difference(self.acting.motors) and not self.asks:
                 self._ask_at_stages()
 
     def _put(
@@ -275,6 +285,8 @@ class QuickSteps:
         b[self.mover.target][0] = self.tau[: self.system.nv]
         if last is not None:
             b["row"][0, 0], b["wish"][0, 0] = last
+        if self.motors:
+            b[FORCE_INPUTS][0, self.acting.wrench_width :] = self.tau[self.motors]
         if self.mover.counts:
             b["work"][0] = work
         if self.mover.judges:
@@ -329,7 +341,7 @@ class QuickSteps:
     def wide(self) -> Program:
         """Return the step for many states; that of this one where it has another tape than they have."""
         mover, every = self.mover, self.every
-        if every is None or every.variants.shape == ():
+        if every is None or every.variants.shape == () or self.motors:
             return mover.program_for(MANY)
         acting = ActingForces(replace(self.acting.problem, system=every), ())
         acting.use_paths(self.window.begin)
