@@ -94,7 +94,7 @@ def test_forces_with_known_modes(modes, acts):
     inside = Inside(free_motion.places)
     assert can_be_inside(free_motion.problem, free_motion.places)
     quick = QuickSteps(free_motion, inside, TimeWindow(0.0, 1.0, 1.0), 1.0, 1e-4, 1.0)
-    quick.tell(inside.told(holding, np.zeros(4)))
+    quick.tell(inside.numbers_of(holding, np.zeros(4)))
     told = quick.look(0.0, q, v)
     tau = free_motion.command(0.0, q, v)
     expected = holding.forces(np.zeros(1), q[None], v[None], tau[None])
@@ -123,7 +123,7 @@ def test_a_step_with_contacts_is_played_on_plain_numbers():
     holding = Holding(free_motion, Standing(modes, np.zeros((4, 2))), 1.0, np.zeros((4, 2)))
     inside = Inside(free_motion.places)
     quick = QuickSteps(free_motion, inside, TimeWindow(0.0, 1.0, 1.0), 1.0, h, 1.0)
-    quick.tell(inside.told(holding, np.zeros(4)))
+    quick.tell(inside.numbers_of(holding, np.zeros(4)))
     told, state = quick.look(0.0, q, np.zeros(s.nv)), ("q", "qd", "told", "t")
     names = quick.session.program.input_names
     given = {name: quick.b[name][0].copy() for name in names} | {"end": np.array([h])}
@@ -159,7 +159,7 @@ def test_few_contacts_and_more():
         holding = Holding(own, Standing(modes[:count], along[:count]), 1.0, along[:count])
         holding.begin(0.0, q, v)
         quick = QuickSteps(own, Inside(places), TimeWindow(0.0, 1.0, 1.0), 1.0, 1e-4, 1.0)
-        quick.tell(Inside(places).told(holding, np.zeros(count)))
+        quick.tell(Inside(places).numbers_of(holding, np.zeros(count)))
         told.append(quick.look(0.0, q, v))
     assert np.abs(told[0] - told[1][:4]).max() < 1e-11 * np.abs(told[0]).max()
     assert not told[1][4, :3].any() and told[1][4, 7] == pytest.approx(1.0, abs=1e-12)
@@ -258,7 +258,7 @@ def test_contacts_that_say_the_same(modes):
     told = []
     for least in (False, True):
         quick = QuickSteps(free_motion, inside, TimeWindow(0.0, 1.0, 1.0), 0.4, 1e-4, 1.0, least=least)
-        quick.tell(inside.told(holding, np.zeros(4)))
+        quick.tell(inside.numbers_of(holding, np.zeros(4)))
         told.append(quick.look(0.0, q, v))
     if "open" not in modes:
         assert np.nanmin(told[0][:, 7]) < 1e-12

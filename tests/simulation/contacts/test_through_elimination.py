@@ -107,7 +107,7 @@ def test_forces_and_mobility(kind):
         modes = tuple("slide" if k in [i for i, _ in places.stops] else modes[k] for k in range(count))
         holding = Holding(free_motion, Standing(modes, along), 1.0, along)
         holding.begin(0.0, q, v)
-        quick.tell(inside.told(holding, np.zeros(count)))
+        quick.tell(inside.numbers_of(holding, np.zeros(count)))
         told = quick.look(0.0, q, v)
         expected = holding.forces(np.zeros(1), q[None], v[None], tau[None]).f[0]
         assert np.abs(told[holding.closed, :3] - expected).max() < 1e-10 * np.abs(expected).max()

@@ -68,7 +68,7 @@ class Touches:
         gap, u, A, b, T, at, E, axes = (x[:, k] for x in own)
         return Touches(gap, u, A, b, T, at, E, axes, self.stands, self.alone[k])
 
-    def told(self, f: np.ndarray) -> np.ndarray:
+    def in_frame_axes(self, f: np.ndarray) -> np.ndarray:
         """Return forces or impulses (states, contacts, 3) in the axes of the frames that contacts are on, from those in
         the axes of the contacts."""
         if self.E is self.axes:

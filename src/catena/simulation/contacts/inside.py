@@ -114,7 +114,7 @@ class Inside:
         numbers[self.places.is_dry, PLACES["on_b"].stop - 1] = 1.0
         return numbers
 
-    def told(self, holding: Holding, deep: Sequence[float] | np.ndarray) -> np.ndarray:
+    def numbers_of(self, holding: Holding, deep: Sequence[float] | np.ndarray) -> np.ndarray:
         """Return what contacts are and do, (contacts, numbers); open ones may be in the other side by `deep`
         (contacts,) [m]."""
         numbers = self.numbers.copy()

@@ -245,8 +245,10 @@ class Landing:
         def compute_forces() -> dict[str, np.ndarray]:
             f = pushes()
             if k and places.turns.any():
-                told = [touches.told(x) for touches, x in _each_sample(places, run, f[..., :k, :])]
-                f = np.concatenate([_arranged(np.concatenate(told), run), f[..., k:, :]], axis=-2)
+                rotated = [
+                    touches.in_frame_axes(x) for touches, x in _each_sample(places, run, f[..., :k, :])
+                ]
+                f = np.concatenate([_arranged(np.concatenate(rotated), run), f[..., k:, :]], axis=-2)
             return {label: f[..., i, :] for i, label in enumerate(self.labels)}
 
         def compute_wrenches() -> dict[str, np.ndarray]:

@@ -126,7 +126,7 @@ class QuickStretch:
         quick, state = self.quick, path.state(-1)
         if path.ahead is not None:
             return path.ahead
-        return quick.look(state.t, state.q, state.v), quick.free_motion.told(state.t, state.q, state.v)
+        return quick.look(state.t, state.q, state.v), quick.free_motion.commands(state.t, state.q, state.v)
 
     def _gone(self, t: float, q: np.ndarray, v: np.ndarray, h: float) -> Going[Quick | None]:
         """Return what `go` does; events of its last states are not looked for yet."""
@@ -191,7 +191,7 @@ class QuickStretch:
                 # Python has something to say at each of the samples.
                 return by_modes(run)
             own = forces[k] if is_known else self._forces_at(run)
-            return places.at(run.q, run.v).told(own) if places.turns.any() else own
+            return places.at(run.q, run.v).in_frame_axes(own) if places.turns.any() else own
 
         return told
 
@@ -212,7 +212,7 @@ class QuickStretch:
     def _tell(self) -> None:
         """Tell steps what contacts do."""
         quick, holding = self.quick, self.holding
-        numbers = quick.inside.told(holding, self.deep)
+        numbers = quick.inside.numbers_of(holding, self.deep)
         if self.light is not None:
             # Steps go no further than to where a slip is stiff.
             way = ENDS * self.length

@@ -271,7 +271,7 @@ class QuickSteps:
             self.free_motion.turns.know(np.array([t]), q[None], v[None])
         self.end = self.free_motion.until(self.window.end)
         if not self.controls and self.free_motion.acting.control is not None:
-            self.tau = self.free_motion.told(t, q, v)
+            self.tau = self.free_motion.commands(t, q, v)
             if self.free_motion.acting.at_loops.difference(self.acting.motors) and not self.asks:
                 self._ask_at_stages()
 

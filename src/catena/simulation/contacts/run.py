@@ -427,7 +427,7 @@ class ContactRun:
             return Transition(self.now, why, found.lost, {}, 0.0, told)
         told_impulse = found.impulse
         if self.free_motion.places.turns.any():
-            told_impulse = self.free_motion.places.at(q[None], v[None]).told(found.impulse[None])[0]
+            told_impulse = self.free_motion.places.at(q[None], v[None]).in_frame_axes(found.impulse[None])[0]
         pushed = np.flatnonzero(found.impulse[: len(self.given)].any(axis=1)).tolist()
         impulse = {self.contacts[k].label: told_impulse[k] for k in pushed}
         error: Any = self.jumps.add(self.free_motion.places, q, v, found) if self.is_free else np.nan

@@ -191,7 +191,7 @@ class ContactStretch:
         """Return the forces that a controller with a rate has given last, as it gives them, None for other ones. No
         part of a stretch goes beyond its next sample."""
         free = self.free_motion
-        return None if free.acting.clock is None else free.acting.as_given(free.told(t, q, v))
+        return None if free.acting.clock is None else free.acting.as_given(free.commands(t, q, v))
 
     def _until(self, run: Segment, t: float) -> Segment:
         """Return a run up to a time, with the events that it has met by then."""
@@ -203,7 +203,7 @@ class ContactStretch:
 
     def _tell_last(self, run: Segment) -> None:
         """Ask for the control forces at the end of a run."""
-        told = self.free_motion.told(float(run.t[-1]), run.q[-1], run.v[-1])
+        told = self.free_motion.commands(float(run.t[-1]), run.q[-1], run.v[-1])
         run.tau[-1] = told[: self.free_motion.system.nv]
         for joint, force in self.free_motion.acting.loop_forces(told).items():
             if joint in run.loop_forces:
