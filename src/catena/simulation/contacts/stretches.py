@@ -105,12 +105,20 @@ def _find_drives(some: Sequence[Passed]) -> None:
         given, accelerations = free_motion.outside(t, q, v)
         pushes = np.concatenate([part.pushes for part in own if part.pushes is not None])
         wrenches = free_motion.with_contacts(given, q, v, pushes)
-        motors = [part.run.loop_forces for part in own]
         besides = replace(
-            free_motion.besides(t, q, v),
-            motors={name: np.concatenate([x[name] for x in motors]) for name in motors[0]},
+            free_motion.besides(t, q, v), motors=_motors(free_motion, [part.run for part in own])
         )
         tau = loads.with_drives(free_motion.system, q, v, tau, wrenches, accelerations, besides)
         ends = np.cumsum([len(part.run.t) for part in own])[:-1]
         for part, forces in zip(own, np.split(tau, ends), strict=True):
             part.run, part.pushes = replace(part.run, tau=forces), None
+
+
+def _motors(free_motion: FreeMotion, runs: Sequence[Segment]) -> dict[str, np.ndarray]:
+    """Return the control forces (samples, n) at joints that close loops by joint, of some runs one behind the other."""
+    columns = free_motion.acting.loop_columns
+    sizes = {name: columns[name].stop - columns[name].start for run in runs for name in run.loop_forces}
+    return {
+        name: np.concatenate([run.loop_forces.get(name, np.zeros((len(run.t), size))) for run in runs])
+        for name, size in sizes.items()
+    }
