@@ -147,7 +147,7 @@ class QuickSteps:
         for name, value in (mover.constant | mover.varying).items():
             b[name][:] = value
         session.piece(0, 0, mover.program.input_names, ())()
-        kept = tuple(name for name in ("work", "turnover") if name in mover.kept)
+        kept: tuple[str, ...] = tuple(name for name in ("work", "turnover") if name in mover.kept)
         paths = acting.paths.inputs(np.array([window.begin])) if acting.paths else {}
         self._along = tuple(name for name in paths if name in b)
         self._piece = -1
