@@ -273,9 +273,7 @@ class OnMatrices(Sweep):
         return work.calls()
 
     def play(self, run: "PlainRun") -> None:
-        from catena.kernels.matrices import PlainWork
-
-        self.order(PlainWork(run))
+        run.work().play(self.order)
 
 
 @dataclass(frozen=True)

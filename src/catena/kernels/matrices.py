@@ -19,7 +19,7 @@ On the tape each of them is one call; on plain numbers it is done at once.
 """
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from types import SimpleNamespace
@@ -383,41 +383,60 @@ class PlainWork(Work):
         self._run = run
         self._placed: dict[tuple[str, int, int], int] = {}
 
+    def play(self, order: Callable[[Any], None]) -> None:
+        """Do what an order asks for. Areas that it reserves last as long as the run."""
+        self._placed.clear()
+        order(self)
+        for (name, which, number), place in self._placed.items():
+            record = self._record(which, number)
+            entries, rebuild = flatten(getattr(record, name))
+            setattr(record, name, rebuild(self._memory[place : place + len(entries)]))
+
+    def _record(self, which: int, number: int) -> Any:
+        run = self._run
+        return run.records[0] if which == 2 else (run.force_records if which else run.records)[number]
+
     def reserve(self, count: int) -> int:
         start = len(self._memory)
         self._memory += [0.0] * count
         return start
 
-    def _keep(self, key: tuple[str, int, int], record: Any) -> int:
+    def _keep(self, *key: Any) -> int:
         if key not in self._placed:
-            entries = flatten(getattr(record, key[0]))[0]
+            entries = flatten(getattr(self._record(*key[1:]), key[0]))[0]
             self._placed[key] = self.reserve(len(entries))
             self._memory[self._placed[key] :] = entries
         return self._placed[key]
 
     def component(self, name: str, node: int, k: int) -> int:
         """Return the place of row k of a field of a body."""
-        return self._keep((name, 0, node), self._run.records[node]) + k * self.widths[name]
+        return self._keep(name, 0, node) + k * self.widths[name]
 
     def ground(self, name: str) -> int:
         """Return the first number of a field of the ground."""
-        return self._keep((name, 2, 0), self._run.records[0])
+        return self._keep(name, 2, 0)
 
     def force_row(self, name: str, force: int, k: int) -> int:
         """Return the place of row k of a field of a force."""
-        return self._keep((name, 1, force), self._run.force_records[force]) + k * self.widths[name]
+        return self._keep(name, 1, force) + k * self.widths[name]
 
     def step(self, sweep: OnCall, *places: int) -> None:
         """Call a step on views."""
-        views = []
-        for role, place in zip(sweep.roles, places, strict=True):
-            record, at = SimpleNamespace(), place
-            for name, extent in self.algorithm.view(role).items():
-                size = len(flatten(sample(extent, 0, 0))[0])
-                setattr(record, name, flatten(sample(extent, 0, 0))[1](self._memory[at : at + size]))
-                at += size
-            views.append((record, role, place))
-        sweep.step(*(record for record, _, _ in views))
+        self.call(sweep.step, places, sweep.roles)
+
+    def call(self, step: Any, records: Sequence[Any], roles: Sequence[str]) -> None:
+        """Call a step on records, some of which are views at places."""
+        views, found = [], list[Any]()
+        for record, role in zip(records, roles, strict=True):
+            if isinstance(record, int | np.integer):
+                views.append((view := SimpleNamespace(), role, int(record)))
+                at, record = int(record), view
+                for name, extent in self.algorithm.view(role).items():
+                    entries, rebuild = flatten(sample(extent, 0, 0))
+                    setattr(view, name, rebuild(self._memory[at : at + len(entries)]))
+                    at += len(entries)
+            found.append(record)
+        step(*found)
         for record, role, place in views:
             entries = [e for name in self.algorithm.view(role) for e in flatten(getattr(record, name))[0]]
             self._memory[place : place + len(entries)] = entries

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextvars import ContextVar
 from functools import lru_cache
 from types import SimpleNamespace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -40,6 +40,9 @@ from catena.spatial import Force, Pose, RigidInertia, Transform
 from catena.spatial.scalars import array
 from catena.structure import Plan
 from catena.structure.plan import Loop
+
+if TYPE_CHECKING:
+    from catena.kernels.matrices import PlainWork
 
 _always = os.environ.get("CATENA_PLAIN", "") not in ("", "0")
 _here: ContextVar[bool] = ContextVar("catena plain numbers", default=_always)
@@ -98,6 +101,7 @@ class PlainRun:
         self.rows: dict[tuple[int, int], Any] = {}
         self.matrices: dict[str, np.ndarray] = {}
         self.flow_names: list[str] = []
+        self._work: PlainWork | None = None
         self.places = PlainPlaces(self, inputs)
 
     def _body(self, algorithm: Algorithm, i: int, inputs: Mapping[str, Any]) -> SimpleNamespace:
@@ -139,7 +143,7 @@ class PlainRun:
             if role in ADDED_TO and entry.variant == ASSIGN:
                 for name, extent in self.algorithm.view(role).items():
                     setattr(record, name, sample(extent, 0, 0))
-        entry.sweep.step(*records)
+        self.work().call(entry.sweep.step, records, entry.sweep.roles)
 
     def clear_flows(self) -> None:
         """Set flows to zero before a sweep to the base, except where a frame step has written them."""
@@ -156,6 +160,14 @@ class PlainRun:
             nodes.append(i)
             i = int(self.parent[i])
         return nodes
+
+    def work(self) -> "PlainWork":
+        """Return what does work on matrices, whose areas last as long as this run."""
+        from catena.kernels.matrices import PlainWork
+
+        if self._work is None:
+            self._work = PlainWork(self)
+        return self._work
 
     def whole(self) -> "PlainWhole":
         """Return the record of all bodies at once."""

@@ -7,6 +7,7 @@ import catena as ct
 from benchmarks.contacts import walkers
 from benchmarks.walkers import LEGS, askew, walker_on_springs
 from catena.dynamics.contacts.contact_forces import PLACES, inverse_of
+from catena.kernels import play
 from catena.simulation.arguments import TimeWindow
 from catena.simulation.contacts.careful import CarefulSteps
 from catena.simulation.contacts.coulomb import pressed
@@ -48,6 +49,17 @@ def situation(seed, acts="nothing"):
         )  # fmt: skip
         places = ContactPlaces(s, contacts)
         places.refer(q)
+    if acts == "bent":
+        x = np.linspace(-1.5, 1.5, 9)
+        hills = ct.HeightField(x, x, 0.1 * np.sin(2.0 * x)[:, None] * np.cos(3.0 * x) - 0.3)
+        contacts = [
+            ct.Contact("front_left/foot", rim=0.05, radius=0.01, friction=0.5),
+            ct.Contact("hind_right/foot", floor=hills, radius=0.02, friction=0.3),
+            ct.Contact("front_right/foot", on="hind_left/foot", rim=0.03, friction=0.7),
+            ct.Contact("hind_left/foot", on="front_left/shank", floor=hills, friction=0.6),
+        ]
+        places = ContactPlaces(s, contacts)
+        places.refer(q)
     if acts == "drives":
         hip = s.joints[1]
         given["motion"] = {hip: lambda t: (q[s.slice_q(hip)], v[s.slice_v(hip)], [0.7])}
@@ -58,7 +70,8 @@ def situation(seed, acts="nothing"):
     return s, q, v, FreeMotion(Problem(s, rtol=1e-6, atol=1e-8, **given), places), rng
 
 
-ACTS = ("nothing", "stops", "drives", "wrench", "control")
+INSIDE = "compiled steps with contacts inside"
+ACTS = ("nothing", "stops", "bent", "drives", "wrench", "control")
 
 
 @pytest.mark.parametrize("acts", ACTS)
@@ -81,7 +94,7 @@ def test_forces_with_known_modes(modes, acts):
     inside = Inside(free_motion.places)
     assert can_be_inside(free_motion.problem, free_motion.places)
     quick = QuickSteps(free_motion, inside, TimeWindow(0.0, 1.0, 1.0), 1.0, 1e-4, 1.0)
-    quick.tell(inside.told(holding, np.zeros(4)))
+    quick.tell(inside.numbers_of(holding, np.zeros(4)))
     told = quick.look(0.0, q, v)
     tau = free_motion.command(0.0, q, v)
     expected = holding.forces(np.zeros(1), q[None], v[None], tau[None])
@@ -92,6 +105,46 @@ def test_forces_with_known_modes(modes, acts):
     assert np.abs(told[:, 3:6] - touches.u[0]).max() < 1e-13
     assert np.abs(told[:, 6] - touches.gap[0]).max() < 1e-14
     assert told[:, 7].min() > 1e-6
+
+
+def test_a_step_with_contacts_is_played_on_plain_numbers():
+    """A walker that stands on a point, a ball, a rim and a floor that is bent: the compiled step, and the same Python
+    functions on plain numbers, lead to the same state with the same forces."""
+    s, x = walker_on_springs().system(), np.linspace(-1.5, 1.5, 9)
+    q = s.neutral()
+    q[s.slice_q("base")][2] -= s.pose(q, "front_left/foot").p[2]
+    floor = ct.HeightField(x, x, 1e-4 * np.sin(2.0 * x)[:, None] * np.cos(3.0 * x))
+    kinds = ({}, {"radius": 1e-3}, {"rim": 0.03}, {"floor": floor})
+    contacts = [
+        ct.Contact(f"{leg}/foot", friction=9.0, **kind) for leg, kind in zip(LEGS, kinds, strict=True)
+    ]
+    free_motion = FreeMotion(Problem(s, rtol=1e-3, atol=1e-3), ContactPlaces(s, contacts))
+    modes, h = ("stick",) * 4, 1e-5
+    holding = Holding(free_motion, Standing(modes, np.zeros((4, 2))), 1.0, np.zeros((4, 2)))
+    inside = Inside(free_motion.places)
+    quick = QuickSteps(free_motion, inside, TimeWindow(0.0, 1.0, 1.0), 1.0, h, 1.0)
+    quick.tell(inside.numbers_of(holding, np.zeros(4)))
+    told, state = quick.look(0.0, q, np.zeros(s.nv)), ("q", "qd", "told", "t")
+    names = quick.session.program.input_names
+    given = {name: quick.b[name][0].copy() for name in names} | {"end": np.array([h])}
+    quick.b["end"][:] = h
+    assert not quick.session.piece(0, None, names, state)()
+    mover = quick.mover
+    plain = play(mover.chosen.algorithm, s.plan, s.plan.gravity, given, forces=mover.acting.placed)
+    assert np.abs(quick.b["told"][0] - told.reshape(-1)).max() == 0.0 and quick.b["t"][0, 0] == h
+    for name in state:
+        expected = quick.b[name][0]
+        own = np.asarray(plain[name], dtype=float)
+        assert np.abs(own - expected).max() < 1e-11 * np.abs(expected).max(), name
+
+
+def test_a_run_within_plain_numbers_is_the_one_without():
+    s, q, v, contacts = thrown()
+    with ct.plain_numbers():
+        plain = ct.simulate(s, q, v, 0.16, contacts=contacts, rtol=1e-6, check=False)
+    run = ct.simulate(s, q, v, 0.16, contacts=contacts, rtol=1e-6, check=False)
+    assert [x.told for x in plain.transitions] == [x.told for x in run.transitions] != []
+    assert np.abs(plain.q[-1] - run.q[-1]).max() < 1e-10
 
 
 def test_few_contacts_and_more():
@@ -106,7 +159,7 @@ def test_few_contacts_and_more():
         holding = Holding(own, Standing(modes[:count], along[:count]), 1.0, along[:count])
         holding.begin(0.0, q, v)
         quick = QuickSteps(own, Inside(places), TimeWindow(0.0, 1.0, 1.0), 1.0, 1e-4, 1.0)
-        quick.tell(Inside(places).told(holding, np.zeros(count)))
+        quick.tell(Inside(places).numbers_of(holding, np.zeros(count)))
         told.append(quick.look(0.0, q, v))
     assert np.abs(told[0] - told[1][:4]).max() < 1e-11 * np.abs(told[0]).max()
     assert not told[1][4, :3].any() and told[1][4, 7] == pytest.approx(1.0, abs=1e-12)
@@ -205,7 +258,7 @@ def test_contacts_that_say_the_same(modes):
     told = []
     for least in (False, True):
         quick = QuickSteps(free_motion, inside, TimeWindow(0.0, 1.0, 1.0), 0.4, 1e-4, 1.0, least=least)
-        quick.tell(inside.told(holding, np.zeros(4)))
+        quick.tell(inside.numbers_of(holding, np.zeros(4)))
         told.append(quick.look(0.0, q, v))
     if "open" not in modes:
         assert np.nanmin(told[0][:, 7]) < 1e-12
@@ -302,6 +355,30 @@ def thrown():
     q[2] += 0.08
     contacts = [ct.Contact(f"foot{k}", on="slope", friction=0.5, restitution=0.2) for k in range(3)]
     return s, q, np.array([0.0, 0.0, 2.0, 0.6, 0.2, 0.0]), contacts
+
+
+@pytest.mark.parametrize(
+    "method, steps, power, tolerance",
+    [
+        ("rk4", (2e-3, 1e-3), 3.5, 1e-9),
+        pytest.param("midpoint", (1e-3, 5e-4), 1.8, 1e-5, marks=pytest.mark.slow),
+        pytest.param("euler", (2.5e-4, 1.25e-4), 0.8, 1e-4, marks=pytest.mark.slow),
+        pytest.param("semi_implicit", (1e-3, 5e-4), 0.8, 1e-2, marks=pytest.mark.slow),
+        pytest.param("leapfrog", (1e-3, 5e-4), 0.8, 1e-4, marks=pytest.mark.slow),
+    ],
+)
+def test_steps_of_fixed_size_have_contacts_inside(method, steps, power, tolerance):
+    """A plate that lands and slides comes nearer to what steps of chosen size give with smaller steps, by the power of
+    the method."""
+    s, q, v, contacts = thrown()
+    exact = ct.simulate(s, q, v, 0.12, contacts=contacts, rtol=1e-11, atol=1e-13, check=False)
+    errors = []
+    for step in steps:
+        run = ct.simulate(s, q, v, 0.12, contacts=contacts, integrator=method, step=step, check=False)
+        assert {part.settings["steps taken by"] for part in run.segments} == {INSIDE}
+        assert run.segments[0].settings["integrator"] == f"{method}, step {step:g} s"
+        errors.append(np.abs(run.q[-1] - exact.q[-1]).max())
+    assert errors[1] < tolerance and np.log2(errors[0] / errors[1]) > power
 
 
 @pytest.mark.parametrize(

@@ -6,6 +6,14 @@ import pytest
 
 import catena as ct
 from catena.errors import StateError
+from catena.simulation.contacts.careful import CarefulSteps
+from catena.simulation.contacts.free_motion import FreeMotion
+from catena.simulation.contacts.geometry import ContactPlaces
+from catena.simulation.contacts.impulses import ImpulseSteps
+from catena.simulation.contacts.inside import Inside
+from catena.simulation.contacts.instant_loads import InstantLoads
+from catena.simulation.contacts.stiffness import StiffnessWatch
+from catena.simulation.problem import Problem
 
 G, MASS, RADIUS = 9.81, 0.2, 0.1
 
@@ -50,6 +58,9 @@ def test_a_coin_rolls_in_circles_at_its_steady_rate(slips):
     np.testing.assert_allclose(angle - angle[0], rate * run.t, atol=1e-6)
     np.testing.assert_allclose(run.position("disc")[:, 2], RADIUS * np.sin(lean), atol=1e-8)
     np.testing.assert_allclose(run.contact_forces["disc"][:, 2], MASS * G, rtol=1e-6)
+    assert {part.settings["steps taken by"] for part in run.segments} == {
+        "compiled steps with contacts inside"
+    }
     told = run.contact("disc")
     assert np.abs(told.gap).max() < 1e-8
     if not slips:
@@ -135,6 +146,30 @@ def test_a_slope_is_a_plane(radius):
     np.testing.assert_allclose(told[0].gap, told[1].gap, atol=1e-7)
     np.testing.assert_allclose(told[0].normal_force, told[1].normal_force, atol=1e-5)
     assert len(runs[0].transitions) == len(runs[1].transitions) > 2
+
+
+@pytest.mark.parametrize("kind", ["rim", "field"])
+def test_careful_steps_by_compiled_code_and_from_python(kind):
+    """A disc whose rim rubs, and a ball that lands in a bowl and slides: Moreau's steps are the same both ways."""
+    if kind == "rim":
+        s, v = disc(), np.array([0.3, 1.0, -2.0, 0.2, -0.5, -0.1])
+        q, contact = placed(s, 0.9), ct.Contact("disc", rim=RADIUS, friction=0.3)
+    else:
+        s, v = ball(), np.array([0.0, 0.0, 1.0, 0.5, 1.0, 0.0])
+        bowl = field(lambda x, y: (x**2 + y**2) / 1.6)
+        q, contact = raised(s, (0.3, 0.1, 0.1166)), ct.Contact("ball", floor=bowl, friction=0.2, radius=0.05)
+    free_motion = FreeMotion(Problem(s), ContactPlaces(s, [contact]))
+    compiled = ImpulseSteps(InstantLoads(free_motion.acting), Inside(free_motion.places))
+    (slow, f), (quick, g) = (
+        CarefulSteps(free_motion, 0.6, 2e-4, steps, StiffnessWatch(free_motion)).go(
+            0.0, q, v, 0.03, lambda p, u, yields: True
+        )
+        for steps in (None, compiled)
+    )
+    assert len(slow.t) == len(quick.t) > 100 and f[-1, 0, 2] > 0.1
+    assert np.abs(f - g).max() < 1e-5 * np.abs(f).max()
+    assert np.abs(slow.q - quick.q).max() < 1e-8 and np.abs(slow.v - quick.v).max() < 1e-7
+    assert np.abs(free_motion.places.gaps(quick.q[-1:])).max() < 1e-9
 
 
 @pytest.mark.slow

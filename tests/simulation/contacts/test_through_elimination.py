@@ -65,7 +65,7 @@ def anywhere(kind, seed=1):
         s = on_a_beam().system()
         q, v = s.integrate(s.neutral(), 0.05 * rng.normal(size=s.nv)), rng.normal(size=s.nv)
         return s, q, v, [ct.Contact("foot", friction=0.3), *ct.Stop("hip", upper=0.2).sides(s)], {}, rng
-    s = on_two_legs(kind == "geared").system()
+    s = (on_a_strut(0.0) if kind == "strutted" else on_two_legs(kind == "geared")).system()
     q = s.integrate(s.assemble(), 0.2 * rng.normal(size=s.nv))
     q, v = s.project(q, rng.normal(size=s.nv))
     contacts = [ct.Contact("left/foot", friction=0.5), ct.Contact("right/foot", radius=0.02, friction=0.3)]
@@ -75,13 +75,23 @@ def anywhere(kind, seed=1):
         hip = "left/hip"
         motion = {hip: lambda t: (q[s.slice_q(hip)], v[s.slice_v(hip)], [0.7])}
         return s, q, v, contacts, {"motion": motion}, rng
-    return s, q, v, [*contacts, ct.Contact("right/foot", on="left/thigh", friction=0.4)], {}, rng
+    return (
+        s,
+        q,
+        v,
+        [
+            *contacts,
+            ct.Contact("right/foot", on="left" if kind == "strutted" else "left/thigh", friction=0.4),
+        ],
+        {},
+        rng,
+    )
 
 
 SLOW = [pytest.param(kind, marks=pytest.mark.slow) for kind in ("driven", "stopped")]
 
 
-@pytest.mark.parametrize("kind", ["looped", "geared", "flexible", *SLOW])
+@pytest.mark.parametrize("kind", ["looped", "geared", "flexible", "strutted", *SLOW])
 def test_forces_and_mobility(kind):
     """The elimination and the motions of all joints give the same forces for known modes, and the same mobilities,
     accelerations and gains by impulses."""
@@ -97,7 +107,7 @@ def test_forces_and_mobility(kind):
         modes = tuple("slide" if k in [i for i, _ in places.stops] else modes[k] for k in range(count))
         holding = Holding(free_motion, Standing(modes, along), 1.0, along)
         holding.begin(0.0, q, v)
-        quick.tell(inside.told(holding, np.zeros(count)))
+        quick.tell(inside.numbers_of(holding, np.zeros(count)))
         told = quick.look(0.0, q, v)
         expected = holding.forces(np.zeros(1), q[None], v[None], tau[None]).f[0]
         assert np.abs(told[holding.closed, :3] - expected).max() < 1e-10 * np.abs(expected).max()
@@ -149,6 +159,25 @@ def four_bar_on_a_foot():
     )  # fmt: skip
     m.add_frame("foot", "coupler", ct.Pose(p=(0.175, 0.0, -0.3)))
     m.add_spring("spring", "A", stiffness=30.0, damping=0.5)
+    return m
+
+
+def on_a_strut(mass):
+    """A trunk on two legs between which a rod without inertia, or with little, holds the distance."""
+    m = ct.Mechanism("strutted")
+    m.add_body("trunk", mass=3.0, inertia=0.05)
+    m.add_joint("base", "ground", "trunk", ct.Free(), actuated=False)
+    m.add_body("left", mass=0.4, com=(0.0, 0.0, -0.1), inertia=2e-3)
+    m.add_body("rod", mass=mass, com=(0.1, 0.0, 0.0), inertia=1e-2 * mass)
+    m.add_body("right", mass=0.5, com=(0.0, 0.0, -0.15), inertia=4e-3)
+    knee, end = ct.Pose(p=(0.0, 0.0, -0.2)), ct.Pose(p=(-0.2, 0.0, 0.0))
+    m.add_joint("left/hip", "trunk", "left", ct.Revolute("y"), in_parent=ct.Pose(p=(0.1, 0.0, 0.0)))
+    m.add_joint("right/hip", "trunk", "right", ct.Revolute("y"), in_parent=ct.Pose(p=(-0.1, 0.0, 0.0)))
+    m.add_joint("first", "left", "rod", ct.Revolute("y"), in_parent=knee)
+    m.add_joint("second", "rod", "right", ct.Spherical(), in_parent=end, in_child=knee)
+    m.add_spring("spring", "left/hip", stiffness=40.0, damping=1.0)
+    for side, z in (("left", -0.3), ("right", -0.35)):
+        m.add_frame(f"{side}/foot", side, ct.Pose(p=(0.0, 0.0, z)))
     return m
 
 

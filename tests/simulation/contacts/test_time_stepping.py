@@ -110,6 +110,21 @@ def test_nothing_creeps_on_an_incline():
     assert run.contact_forces["b"][-1] == pytest.approx([-2.0 * G * np.sin(0.3), 0.0, 2.0 * G * np.cos(0.3)])
 
 
+def test_an_arm_that_friction_stops_stays():
+    """Two joints that rub, one behind the other: they come to rest as in the exact way, and nothing creeps then."""
+    m = ct.Mechanism("arm")
+    for name, parent, drop, friction in (("upper", "ground", 0.0, 3.0), ("lower", "upper", -0.4, 1.2)):
+        m.add_body(name, mass=1.0, com=(0.0, 0.0, -0.2), inertia=0.02)
+        at = ct.Pose(p=(0.0, 0.0, drop))
+        m.add_joint(f"{name} joint", parent, name, ct.Revolute("y"), in_parent=at, friction=friction)
+    s, begins = m.system(), ([0.3, 0.2], [0.3, 2.0])
+    run = stepped(s, *begins, 0.5, step=5e-4, samples=6)
+    assert np.abs(run.v[1:]).max() < 1e-10
+    assert np.abs(run.q[-1] - run.q[1]).max() < 1e-11
+    exact = ct.simulate(s, *begins, 0.1)
+    assert np.abs(run.q[1] - exact.q[-1]).max() < 1e-6
+
+
 def test_stops_bounce_and_hold():
     s, e = slider("x"), 0.5
     stop = ct.Stop("j", lower=-0.2, upper=0.3, restitution=e)

@@ -25,6 +25,7 @@ from catena.dynamics.contacts.contact_forces import (
     Pushing,
     are_cut,
     have_stops,
+    on_shapes,
     push_dry,
     push_stop,
     see_coordinates,
@@ -154,7 +155,7 @@ ASKING: tuple[OnCall, ...] = (
 def called(nodes: Nodes) -> tuple[OnCall, ...]:
     """The steps by which contacts are felt through an elimination."""
     bodies: tuple[OnCall, ...] = (see_body, leave_over, push_body, answer_of_body, add_to_body)
-    own: tuple[OnCall, ...] = (stand_still, touch, touch_floor)
+    own: tuple[OnCall, ...] = (stand_still, touch, touch_floor, *on_shapes(nodes))
     if have_stops(nodes):
         bodies += (see_joint, leave_over_at_joint, push_joint, answer_of_joint, add_to_joint)
         own += (touch_stop, push_stop, touch_dry, push_dry)

@@ -49,7 +49,7 @@ PULLS = 1e-7
 # What is left of a block of contacts that are not redundant.
 DETERMINED = 1e-11
 # The part of what a contact yields along its plane that is nothing: in a planar mechanism it yields in one direction.
-FIRM = 1e-11
+UNYIELDING = 1e-11
 # The part of what contacts do that is added where they may be redundant, and how often that is taken back.
 SOFT, REFINEMENTS = 1e-11, 3
 # The part of the time in which friction of a light body stops a slip that a step takes at most.
@@ -83,13 +83,31 @@ FIELD_SIZE = 16
 class Pair(NamedTuple):
     """Who meets in a contact: the node that touches, the one that it is on, and whether that is round there; or, in a
     stop, a node, ground, and which component of the node's joint it holds; `rubs` says that friction
-    does. If it holds none and `rubs`, it is friction of a joint between both nodes that closes a loop."""
+    does. If it holds none and `rubs`, it is friction of a joint between both nodes that closes a loop. What touches may
+    be the edge of a rim, and the floor may be bent, which it is told of at each place (`touch_field`)."""
 
     node: int
     on: int
     is_round: bool = False
     stopped: int = -1
     rubs: bool = False
+    is_rim: bool = False
+    is_bent: bool = False
+
+    @property
+    def is_inside(self) -> bool:
+        """Whether it is inside a joint of the tree: a stop, or friction."""
+        return self.stopped >= 0
+
+    @property
+    def is_cut(self) -> bool:
+        """Whether it is friction of a joint that closes a loop."""
+        return self.rubs and not self.is_inside
+
+    @property
+    def touches(self) -> bool:
+        """Whether it is a contact of two bodies."""
+        return not (self.rubs or self.is_inside)
 
 
 Nodes = Sequence[Pair]
@@ -134,6 +152,7 @@ def views(count: int) -> dict[str, Any]:
 
 
 FIELDS = {"seen": "node", "ways": "joint_row", "pulls": "pull"}
+PUSHED = sum(extent.size for extent in VIEWS["pushed"].values())
 _PLACE = {
     name: sum(e.size for e in list(VIEWS["pushed"].values())[:k]) for k, name in enumerate(VIEWS["pushed"])
 }
@@ -521,23 +540,23 @@ def weigh(pushed: Any, block: Any, left: Any) -> None:
 
 def _weighed(m: list[list[Any]], rest: list[Any]) -> tuple[Any, list[Any]]:
     """The product of the diagonal of a block of three rows with all that is added to it, and that: to its diagonal one
-    where nothing is demanded, which is given, and along the plane what `firmness` tells; last what is beside the
+    where nothing is demanded, which is given, and along the plane what `unyielding_rest` tells; last what is beside the
     diagonal."""
-    firm = firmness(m)
+    along = unyielding_rest(m)
     holds = 1.0 - rest[0]
-    added = [rest[0] + holds * firm[0], rest[1] + holds * firm[2], rest[2], holds * firm[1]]
+    added = [rest[0] + holds * along[0], rest[1] + holds * along[2], rest[2], holds * along[1]]
     whole = with_rest(m, added)
     return absolute(whole[0][0] * whole[1][1] * whole[2][2]), added
 
 
-def firmness(m: list[list[Any]]) -> tuple[Any, Any, Any]:
+def unyielding_rest(m: list[list[Any]]) -> tuple[Any, Any, Any]:
     """What is added to the block of a contact along its plane, where it yields in one direction or in none: as much as
     it has, in the others, so that there is no force in these. The first, the one beside the diagonal, and the last."""
     a, b, d = m[0][0], m[0][1], m[1][1]
     trace, size = a + d, absolute(a) + absolute(d) + absolute(m[2][2])
-    firm = where(a * d - b * m[1][0] <= FIRM * trace * trace, size, 0.0)
-    over = where(trace > FIRM * size, 1.0 / where(trace > FIRM * size, trace, 1.0), 0.0)
-    return firm * (1.0 - a * over), -firm * b * over, firm * (1.0 - d * over)
+    most = where(a * d - b * m[1][0] <= UNYIELDING * trace * trace, size, 0.0)
+    over = where(trace > UNYIELDING * size, 1.0 / where(trace > UNYIELDING * size, trace, 1.0), 0.0)
+    return most * (1.0 - a * over), -most * b * over, most * (1.0 - d * over)
 
 
 def with_rest(m: list[list[Any]], rest: Sequence[Any]) -> list[list[Any]]:
@@ -659,42 +678,48 @@ def tell(pushed: Any, three: Any, left: Any, telling: Any) -> None:
     telling.numbers = array([*f, *u, where(holds, left.part[0], 1.0), where(holds, slower, 0.0)])
 
 
-class Felt:
-    """What contacts do to joints and to each other, as work on matrices. `nodes` say for each contact who meets in it;
-    where contacts may be redundant, the `least` forces are found. Joints that the same contacts move are taken
-    together."""
+class UnitForces:
+    """What unit forces of contacts, and of components of joints, do to joints and to each other, as work on matrices.
+    `nodes` say who meets in each unit, which has three rows unless `width_of` says otherwise. Joints that the same
+    units move are taken together: with E what they feel and Z how they yield, (components, rows) each, the mobility is
+    the sum of Z^T E."""
 
-    def __init__(self, nodes: Nodes, least: bool = False) -> None:
-        self.least = least
-        self.nodes = tuple((pair.node, pair.on) for pair in nodes)
-        self.floor = tuple(not pair.on and not pair.is_round for pair in nodes)
-        self.stopped = tuple(pair.stopped for pair in nodes)
-        self.rubs = tuple(pair.rubs for pair in nodes)
+    def __init__(self, nodes: Nodes) -> None:
+        self.units = tuple(nodes)
+        self.widths = [self.width_of(pair) for pair in self.units]
+        self.first = [sum(self.widths[:i]) for i in range(len(self.widths))]
+        self.count = sum(self.widths)
+
+    def width_of(self, pair: Pair) -> int:
+        """How many rows a unit has."""
+        return 3
+
+    def rows(self, i: int) -> range:
+        """The rows of a unit."""
+        return range(self.first[i], self.first[i] + self.widths[i])
 
     def begin(self, work: Any) -> None:
-        """Find the unit forces of all contacts and carry them to the base."""
+        """Find all unit forces and carry them to the base."""
         self.work = work
         self.pushed = self.touched()
         feels: dict[int, list[int]] = {}
-        for i, pair in enumerate(self.nodes):
-            for node in sorted({n for side in pair for n in self._way(side)}):
+        for i, pair in enumerate(self.units):
+            for node in sorted({n for side in pair[:2] for n in self._way(side)}):
                 feels.setdefault(node, []).append(i)
         self.groups: dict[tuple[int, ...], list[int]] = {}
         for node in sorted(feels):
             self.groups.setdefault(tuple(feels[node]), []).append(node)
-        # What joints of a group feel of the unit forces of its contacts, and how they yield, (rows, 3 contacts) each.
         self.felt: dict[tuple[int, ...], tuple[MatrixPanel, MatrixPanel]] = {}
-        self.own: dict[tuple[int, ...], MatrixPanel] = {}
-        self.e: list[dict[int, MatrixPanel]] = [{} for _ in self.nodes]
-        self.z: list[dict[int, MatrixPanel]] = [{} for _ in self.nodes]
+        self.e: list[dict[int, MatrixPanel]] = [{} for _ in self.units]
+        self.z: list[dict[int, MatrixPanel]] = [{} for _ in self.units]
         for members in self.groups:
-            both = self.felt[members] = tuple(
-                work.matrix(self._rows(members), 3 * len(members)) for _ in range(2)
-            )
-            for at, i in enumerate(members):
+            columns = self._spans(members)
+            width = sum(len(span) for span in columns.values())
+            both = self.felt[members] = tuple(work.matrix(self._rows(members), width) for _ in range(2))
+            for i, span in columns.items():
                 for node, rows in self._places(members):
-                    self.e[i][node], self.z[i][node] = (x.part(rows, three(at)).T for x in both)
-        for i in range(len(self.nodes)):
+                    self.e[i][node], self.z[i][node] = (x.part(rows, span) for x in both)
+        for i in range(len(self.units)):
             with self._if_asked(i):
                 self._carry(i)
         for members, (E, Z) in self.felt.items():
@@ -704,7 +729,7 @@ class Felt:
                     work.product(Z.part(rows, every), self._yields(node), E.part(rows, every))
 
     def _if_asked(self, i: int) -> AbstractContextManager[None]:
-        """What is only done if it is asked what the forces of a contact do: always."""
+        """What is only done if it is asked what the forces of a unit do: always."""
         return nullcontext()
 
     def _way(self, node: int) -> list[int]:
@@ -731,28 +756,71 @@ class Felt:
             first += self._size(node)
         return found
 
+    def _spans(self, members: Sequence[int]) -> dict[int, range]:
+        """Where the rows of each of some units are that follow each other."""
+        found, first = dict[int, range](), 0
+        for i in members:
+            found[i] = range(first, first + self.widths[i])
+            first += self.widths[i]
+        return found
+
+    def _runs(self, group: Sequence[int], among: Mapping[int, range]) -> list[tuple[range, range]]:
+        """The columns of units of a group that follow each other, and their rows `among` others."""
+        found: list[tuple[range, range]] = []
+        for i, columns in self._spans(group).items():
+            own = among[i]
+            if found and found[-1][1].stop == own.start:
+                found[-1] = range(found[-1][0].start, columns.stop), range(found[-1][1].start, own.stop)
+            else:
+                found.append((columns, own))
+        return found
+
     def touched(self) -> list[int]:
         """The places of what contacts tell of how they stand and move."""
         work, slot = self.work, self.work.slot
         ground = work.reserve(30)
         work.step(stand_still, ground)
         self.unit = MatrixPanel(ground, 3, 3, 3 * slot, slot, 2 * slot)
-        size = sum(extent.size for extent in VIEWS["pushed"].values())
-        found = []
-        for i, pair in enumerate(self.nodes):
-            found.append(work.reserve(size))
-            sides = [work.component("seen", n, 0) if n else ground for n in pair]
-            contact = self._contact(i)
-            if self.stopped[i] >= 0:
-                step = touch_dry if self.rubs[i] else touch_stop
-                work.step(step, contact, work.component("moving", pair[0], self.stopped[i]), found[-1])
-            elif self.rubs[i]:
-                work.step(touch_cut, contact, *sides, found[-1])
-            elif self.floor[i]:
-                work.step(touch_floor, contact, sides[0], found[-1])
-            else:
-                work.step(touch, contact, *sides, found[-1])
-        return found
+        return [
+            self._touch_joint(i) if pair.stopped >= 0 else self._touch(i, ground)
+            for i, pair in enumerate(self.units)
+        ]
+
+    def _touch(self, i: int, ground: int) -> int:
+        work, pair, pushed = self.work, self.units[i], self.work.reserve(PUSHED)
+        sides = [work.component("seen", n, 0) if n else ground for n in pair[:2]]
+        if pair.rubs:
+            work.step(touch_cut, self._contact(i), *sides, pushed)
+        elif pair.is_bent:
+            size, number = FIELD_SIZE * work.slot, sum(other.is_bent for other in self.units[:i])
+            row, back = (
+                MatrixPanel(place, 1, FIELD_SIZE, size, work.slot, work.slot)
+                for place in (work.ground("fields") + number * size, pushed + _PLACE["back"] * work.slot)
+            )
+            work.copy(back, row)
+            work.step(touch_field, self._contact(i), *sides, pushed)
+        elif pair.is_rim:
+            work.step(touch_rim, self._contact(i), *sides, pushed)
+        elif not pair.on and not pair.is_round:
+            work.step(touch_floor, self._contact(i), sides[0], pushed)
+        else:
+            work.step(touch, self._contact(i), *sides, pushed)
+        return int(pushed)
+
+    def _touch_joint(self, i: int) -> int:
+        """The place of what a stop or friction in a joint tells."""
+        work, pair, pushed = self.work, self.units[i], self.work.reserve(PUSHED)
+        step = touch_dry if pair.rubs else touch_stop
+        work.step(step, self._contact(i), work.component("moving", pair.node, pair.stopped), pushed)
+        return int(pushed)
+
+    def _push_joint(self, i: int, e: MatrixPanel) -> None:
+        """Write the unit forces of a stop or friction in a joint, as its joint feels them, e (components, 3)."""
+        pair = self.units[i]
+        if pair.rubs:
+            self.work.step(push_dry, e.at(pair.stopped, 0))
+        else:
+            self.work.step(push_stop, self._contact(i), e.at(pair.stopped, 2))
 
     def _contact(self, i: int) -> int:
         """Where it is told what a contact is and does."""
@@ -779,35 +847,86 @@ class Felt:
         )
 
     def _carry(self, i: int) -> None:
-        """Carry the unit forces of a contact, and the opposite ones on the other side, to the base; they are used
-        up."""
-        work, (a, b) = self.work, self.nodes[i]
-        here = {node: self.of(i, name, 3, 6) for node, name in ((a, "T"), (b, "back")) if node}
+        """Carry the unit forces of a contact, and the opposite ones on the other side, or those of a joint, to the
+        base; they are used up."""
+        work, pair = self.work, self.units[i]
+        if pair.stopped < 0:
+            sides = ((pair.node, "T"), (pair.on, "back"))
+            here = {node: self.of(i, name, 3, 6) for node, name in sides if node}
+        else:
+            here = {pair.node: work.matrix(self.widths[i], 6)}
         while here:
             node = max(here)
             F = here.pop(node)
             n, parent = self._size(node), int(work.plan.parent[node])
-            stopped = self.stopped[i] if node == a else -1
-            if stopped >= 0:
-                work.clear(self.e[i][node])
-                if self.rubs[i]:
-                    work.step(push_dry, self.e[i][node].at(0, stopped))
-                else:
-                    work.step(push_stop, self._contact(i), self.e[i][node].at(2, stopped))
-            if n == 1 and stopped < 0:
+            begins = pair.stopped >= 0 and node == pair.node
+            if n == 1 and F.rows == 3 and not begins:
                 ways, places = work.component("ways", node, 0), (self.e[i][node].place, self.z[i][node].place)
                 work.step(carry_one, F.place, ways, *places)
             elif n:
-                if stopped < 0:
-                    work.product(self.e[i][node].T, self._ways(node, 0), F.T)
+                e, z = self.e[i][node], self.z[i][node]
+                if begins:
+                    work.clear(e)
+                    self._push_joint(i, e)
+                else:
+                    work.product(e, self._ways(node, 0), F.T)
                 if parent or n == 1:
-                    # Joints to ground yield to all contacts at once.
-                    work.product(self.z[i][node].T, self._yields(node), self.e[i][node].T)
-                    work.product(F, self.z[i][node], self._ways(node, 6), start=F, minus=True)
+                    # Joints to ground of several components yield to all units at once.
+                    work.product(z, self._yields(node), e)
+                if parent:
+                    work.product(F, z.T, self._ways(node, 6), start=None if begins else F, minus=True)
             if parent and parent in here:
                 work.product(F, self.unit, here[parent], start=F)
             if parent:
                 here[parent] = F
+
+    def couple(
+        self, G: MatrixPanel, members: Sequence[int], felt: Mapping[tuple[int, ...], MatrixPanel] | None = None
+    ) -> None:  # fmt: skip
+        """Write what units that feel each other do to each other, by their unit forces, or by what joints of groups
+        have `felt`, (components, rows) each."""
+        work, among = self.work, self._spans(members)
+        # Joints that all units move come first, and write all of the matrix.
+        groups = sorted((g for g in self.groups if g[0] in among), key=len, reverse=True)
+        adds = not groups or len(groups[0]) < len(members)
+        if adds:
+            work.clear(G)
+        for group in groups:
+            rows, (raw, Z) = range(self._rows(group)), self.felt[group]
+            E, runs = raw if felt is None else felt[group], self._runs(group, among)
+            for columns, own in runs:
+                for others, other in runs:
+                    block = G.part(own, other)
+                    left, right = Z.part(rows, columns), E.part(rows, others)
+                    work.product(block, left.T, right, start=block if adds else None)
+            adds = True
+
+    def press(
+        self, f: MatrixPanel, felt: Mapping[tuple[int, ...], MatrixPanel] | None = None
+    ) -> None:  # fmt: skip
+        """Let joints feel the forces f (rows, 1) of all units by their unit forces, or by what joints of groups have
+        `felt`."""
+        work, slot, among = self.work, self.work.slot, self._spans(range(len(self.units)))
+        for group, E in ({g: raw for g, (raw, _) in self.felt.items()} if felt is None else felt).items():
+            for node, rows in self._places(group):
+                pulls = MatrixPanel(work.component("pulls", node, 0), len(rows), 1, slot, slot, slot)
+                start = None
+                for columns, own in self._runs(group, among):
+                    work.product(pulls, E.part(rows, columns), f.part(own, range(1)), start=start)
+                    start = pulls
+
+
+class Felt(UnitForces):
+    """What contacts do to joints and to each other, three rows each, and what forces obey their modes; where contacts
+    may be redundant, the `least` forces are found."""
+
+    def __init__(self, nodes: Nodes, least: bool = False) -> None:
+        super().__init__(nodes)
+        self.least = least
+        self.nodes = tuple((pair.node, pair.on) for pair in nodes)
+        self.stopped = tuple(pair.stopped for pair in nodes)
+        self.rubs = tuple(pair.rubs for pair in nodes)
+        self.own: dict[tuple[int, ...], MatrixPanel] = {}
 
     def solve(self) -> None:
         """Find the unknowns (3, 1) of all contacts, contacts that do not feel each other by themselves."""
@@ -840,16 +959,7 @@ class Felt:
 
     def let_feel(self) -> None:
         """Let joints feel the unknowns."""
-        work, slot = self.work, self.work.slot
-        for group, E in self.own.items():
-            for node, rows in self._places(group):
-                felt = MatrixPanel(work.component("pulls", node, 0), len(rows), 1, slot, slot, slot)
-                start = None
-                for at, run in runs(group):
-                    columns = range(3 * at, 3 * (at + len(run)))
-                    some = self.x.part(range(3 * run.start, 3 * run.stop), range(1))
-                    work.product(felt, E.part(rows, columns), some, start=start)
-                    start = felt
+        self.press(self.x, self.own)
 
     def apart(self) -> list[list[int]]:
         """Contacts that feel each other, together."""
@@ -869,29 +979,11 @@ class Felt:
         return E
 
     def couple(
-        self, G: MatrixPanel, members: list[int], felt: Mapping[tuple[int, ...], MatrixPanel] | None = None
-    ) -> None:
-        """Write what contacts that feel each other do to each other, by their unit forces, or by what joints of groups
-        have `felt`, (rows, 3 contacts) each."""
+        self, G: MatrixPanel, members: Sequence[int], felt: Mapping[tuple[int, ...], MatrixPanel] | None = None
+    ) -> None:  # fmt: skip
+        """Do that, and let components with dry friction yield across."""
+        super().couple(G, members, felt)
         work = self.work
-        # Joints that all contacts move come first, and write all of the matrix.
-        groups = sorted((g for g in self.groups if g[0] in members), key=len, reverse=True)
-        adds = not groups or len(groups[0]) < len(members)
-        if adds:
-            work.clear(G)
-        for group in groups:
-            rows, (raw, Z) = range(self._rows(group)), self.felt[group]
-            E = raw if felt is None else felt[group]
-            places = runs(tuple(members.index(i) for i in group))
-            for a, own in places:
-                for b, other in places:
-                    block = G.part(threes(own), threes(other))
-                    left, right = (
-                        Z.part(rows, threes(range(a, a + len(own)))),
-                        E.part(rows, threes(range(b, b + len(other)))),
-                    )
-                    work.product(block, left.T, right, start=block if adds else None)
-            adds = True
         for at, i in enumerate(members):
             for across in (1, 2) if self.rubs[i] else ():
                 work.step(stand_alone, self._contact(i), G.at(3 * at + across, 3 * at + across))
@@ -981,16 +1073,6 @@ class Felt:
                 rest = M.part(below, below)
                 work.product(rest, factors[-1], M.part(three(at), below), start=rest, minus=True)
         return inverse, factors
-
-    def press(self, f: list[MatrixPanel]) -> None:
-        """Let joints feel the forces f (3, 1) of all contacts."""
-        work, slot = self.work, self.work.slot
-        begun: dict[int, MatrixPanel] = {}
-        for i, force in enumerate(f):
-            for node, e in self.e[i].items():
-                felt = MatrixPanel(work.component("pulls", node, 0), e.columns, 1, slot, slot, slot)
-                work.product(felt, e.T, force, start=begun.get(node))
-                begun[node] = felt
 
 
 def three(at: int) -> range:
@@ -1173,18 +1255,37 @@ def holding(inputs: Mapping[str, Scalars], told: int) -> Sweep:
 
 
 def code(nodes: Nodes) -> str:
-    """A name for what is compiled for contacts, which differs with their number, with whether some are stops
-    and with how many are dry friction, in joints of the tree and in others."""
+    """A name for what is compiled for contacts, which differs with their number, with whether some are stops or rims,
+    with how many are dry friction, in joints of the tree and in others, and with how many floors are bent."""
     dry = sum(pair.rubs for pair in nodes)
     stops = "_with_stops" if any(pair.stopped >= 0 and not pair.rubs for pair in nodes) else ""
     cut = "_cut" if are_cut(nodes) else ""
-    return f"{len(nodes)}{stops}{f'_{dry}_dry' if dry else ''}{cut}"
+    rims, bent = any(pair.is_rim for pair in nodes), bent_floors(nodes)
+    shapes = f"{'_rims' if rims else ''}{f'_{bent}_bent' if bent else ''}"
+    return f"{len(nodes)}{stops}{f'_{dry}_dry' if dry else ''}{cut}{shapes}"
 
 
 def meeting(nodes: Nodes) -> tuple[OnCall, ...]:
     """The steps by which contacts are felt."""
     stops = (touch_stop, push_stop, touch_dry, push_dry, stand_alone) if have_stops(nodes) else ()
-    return (stand_still, touch, touch_floor, *stops, carry_one)
+    return (stand_still, touch, touch_floor, *on_shapes(nodes), *stops, carry_one)
+
+
+def on_shapes(nodes: Nodes) -> tuple[OnCall, ...]:
+    """The steps by which rims, and contacts on floors that are bent, are felt."""
+    rims = (touch_rim,) if any(pair.is_rim for pair in nodes) else ()
+    return (*rims, touch_field) if bent_floors(nodes) else rims
+
+
+def bent_floors(nodes: Nodes) -> int:
+    """How many contacts are on floors that are bent, each of which is told of its own (`fields`)."""
+    return sum(pair.is_bent for pair in nodes)
+
+
+def contact_inputs(nodes: Nodes) -> dict[str, Any]:
+    """What the ground is told of contacts: what each is and does, and what floors are like where they are bent."""
+    fields = {"fields": Scalars(FIELD_SIZE * bent_floors(nodes))} if bent_floors(nodes) else {}
+    return {"contacts": Scalars(SIZE * len(nodes)), **fields}
 
 
 def solving(count: int, least: bool = False) -> tuple[OnCall, ...]:

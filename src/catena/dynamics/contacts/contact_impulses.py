@@ -73,7 +73,7 @@ def begin_law(contact: Any, block: Any, law: Any, coming: Any) -> None:
     """What a contact does by itself."""
     m = block.numbers.reshape(3, 3).tolist()
     law.W = block.numbers
-    first, beside, second = contact_forces.firmness(m)
+    first, beside, second = contact_forces.unyielding_rest(m)
     law.inverse = contact_forces.inverse_of(contact_forces.with_rest(m, (first, second, 0.0, beside)))[0]
     law.step = array([reciprocal(sqrt(sum(x * x for x in block.numbers)))])
     law.friction, coming.yields = contact.friction, array([0.5 * (m[0][0] + m[1][1])])
@@ -192,7 +192,10 @@ class Impulses(Felt):
                 spread(i)
         for i in range(count):
             work.step(leave, forces[i], coming[i], motion(i), told + TOLD * i * slot)
-        self.press([column(force, 0) for force in forces])
+        given = work.matrix(3 * count, 1)
+        for i, force in enumerate(forces):
+            work.copy(given.part(three(i), range(1)), column(force, 0))
+        self.press(given)
 
     def mend(self, work: Any) -> None:
         """Write the work of a correction of positions."""
@@ -258,7 +261,7 @@ def impulse_step(nodes: tuple[Pair, ...], forces: bool, driven: bool = False) ->
     `driven`."""
     count, impulses, dynamics = len(nodes), Impulses(nodes), hybrid_dynamics if driven else articulated_body
     numbers: dict[str, Any] = {
-        "contacts": Scalars(SIZE * count), "before": Scalars(4 * count), "moment": Scalars(2),
+        **contact_forces.contact_inputs(nodes), "before": Scalars(4 * count), "moment": Scalars(2),
     }  # fmt: skip
 
     mend, stands = OnMatrices(impulses.mend), [stand_there]

@@ -14,7 +14,7 @@ from catena.dynamics.contacts.contact_elimination import (
     leave_over_at_joint,
     part,
 )
-from catena.dynamics.contacts.contact_forces import SIZE, VIEWS, Felt, Pair, runs, threes
+from catena.dynamics.contacts.contact_forces import VIEWS, Felt, Pair, runs, threes
 from catena.dynamics.contacts.contact_impulses import gain
 from catena.dynamics.contacts.coulomb_newton import ASKED, FOUND, NEWTON_STEPS, NEWTON_VIEWS, CoulombNewton
 from catena.dynamics.elements.force_sweeps import GIVEN, SHARED, force_sweeps
@@ -88,12 +88,11 @@ class ContactMobility(Felt):
             own, first = len(ASKED) * i * slot, FOUND * i * slot
             work.step(ask_rest, self._wish(i), hit.found + first, self.asked + own, asked_rest + own)
         rest(work, self.W, asked_rest)
-        struck = [work.matrix(3, 1) for _ in range(count)]
-        for i, p in enumerate(struck):
+        struck = work.matrix(3 * count, 1)
+        for i in range(count):
             first = FOUND * i * slot
-            work.step(add_up, hit.found + first, rest.found + first, p.place)
-        places = [(3 * i + k, p.at(k, 0)) for i, p in enumerate(struck) for k in range(3)]
-        work.output("struck", (3 * count,), places)
+            work.step(add_up, hit.found + first, rest.found + first, struck.at(3 * i, 0))
+        work.output("struck", (3 * count,), [(k, struck.at(k, 0)) for k in range(3 * count)])
         self.press(struck)
 
     def bear(self, work: Any) -> None:
@@ -111,7 +110,7 @@ class ContactMobility(Felt):
     def push(self, work: Any) -> None:
         """Write the work of impulses."""
         self.work, slot = work, work.slot
-        self.press([MatrixPanel(place, 3, 1, slot, slot, slot) for place in _impulses(self)])
+        self.press(MatrixPanel(work.ground("impulses"), self.count, 1, slot, slot, slot))
 
     def behind(self, dynamics: Algorithm, nodes: tuple[Pair, ...], acting: Sequence[Sweep]) -> list[Sweep]:
         """The sweeps of what is `acting`, of the dynamics and of contacts."""
@@ -259,7 +258,7 @@ def contact_mobility(
     count, eliminates = len(nodes), dynamics.is_scheduled
     mobility = (MobilityThroughElimination if eliminates else ContactMobility)(nodes)
     numbers: dict[str, Any] = {
-        "contacts": Scalars(SIZE * count), "impulses": Scalars(3 * count), "asked": Scalars(len(ASKED) * count),
+        **contact_forces.contact_inputs(nodes), "impulses": Scalars(3 * count), "asked": Scalars(len(ASKED) * count),
     }  # fmt: skip
     numbers |= {} if eliminates else {"wishes": Scalars(len(WISHES) * count)}
     own = contact_elimination if eliminates else contact_forces

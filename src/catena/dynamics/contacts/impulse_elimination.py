@@ -11,9 +11,8 @@ from functools import partial
 from typing import Any
 
 from catena.dynamics.contacts.contact_elimination import UnitAnswers, part
-from catena.dynamics.contacts.contact_forces import push_dry
-from catena.dynamics.contacts.impulse_law import CUT_SIZE, MOMENT, StepImpulses, touch_cut
-from catena.dynamics.contacts.unit_rows import PUSHED, CutUnit, JointUnit, TouchingUnit, Unit
+from catena.dynamics.contacts.contact_forces import PUSHED, Nodes, push_dry
+from catena.dynamics.contacts.impulse_law import MOMENT, StepImpulses, touch_cut
 from catena.dynamics.flexible.particles import but_particles
 from catena.kernels import LeaveOut, OnMatrices, Sweep, at_ground, base_to_tip, each_body, with_ground
 from catena.kernels.matrices import MatrixPanel
@@ -78,18 +77,14 @@ def gain(driven: bool) -> Sweep:
     return with_ground(but_particles(take))
 
 
-def _is_cut(unit: Unit) -> bool:
-    return isinstance(unit, CutUnit)
-
-
 class ImpulsesThroughElimination(UnitAnswers, StepImpulses):
     """The impulses of units over a step, in parts of the schedule of an elimination and the work between them."""
 
-    def __init__(self, units: tuple[Unit, ...]) -> None:
+    def __init__(self, units: Nodes) -> None:
         super().__init__(units)
-        self.nodes = tuple((x.node, 0) if isinstance(x, JointUnit) else (x.a, x.b) for x in units)
-        self.stopped = tuple(x.component if isinstance(x, JointUnit) else -1 for x in units)
-        self.rubs = any(not (isinstance(x, TouchingUnit) or x.is_stop) for x in units)
+        self.nodes = tuple((unit.node, unit.on) for unit in units)
+        self.stopped = tuple(unit.stopped for unit in units)
+        self.rubs = any(unit.rubs for unit in units)
 
     def sweeps(self, order: Any, ground: Any) -> list[Sweep]:
         """The sweeps behind those of an elimination, whose `ground` begins it and whose calls `order` lists."""
@@ -107,22 +102,20 @@ class ImpulsesThroughElimination(UnitAnswers, StepImpulses):
     def meet(self, work: Any) -> None:
         """Find the unit forces of all units and how they come, and make room for answers."""
         self.work, self.slot = work, work.slot
-        self._touch()
-        self._touch_cuts()
+        self.pushed = self.touched()
         self.come()
         self.make_room()
         for i, unit in self.unit_of.items():
             work.step(push_dry, unit.at(0, self.stopped[i]))
 
-    def _touch_cuts(self) -> None:
-        """Find how joints that close loops move, and their unit forces."""
-        work, cuts = self.work, self.work.ground("cut_joints") if any(map(_is_cut, self.units)) else 0
-        for i, unit in enumerate(self.units):
-            if _is_cut(unit):
-                self.pushed[i], ground = work.reserve(PUSHED), self.still
-                sides = [work.component("seen", n, 0) if n else ground for n in self.nodes[i]]
-                work.step(touch_cut, cuts, *sides, self.pushed[i])
-                cuts += CUT_SIZE * self.slot
+    def _touch(self, i: int, ground: int) -> int:
+        """Return the place of what a contact tells, or a joint that closes a loop."""
+        if not self.units[i].is_cut:
+            return super()._touch(i, ground)
+        work, pushed = self.work, int(self.work.reserve(PUSHED))
+        sides = [work.component("seen", n, 0) if n else ground for n in self.nodes[i]]
+        work.step(touch_cut, self._cut(i), *sides, pushed)
+        return pushed
 
     def __call__(self, work: Any) -> None:
         """Write the work between answers and impulses."""

@@ -22,9 +22,19 @@ times as much where that does not end either. Some sweeps from unit to unit (Gau
 from functools import partial
 from typing import Any
 
-from catena.dynamics.contacts.contact_forces import SIZE
-from catena.dynamics.contacts.unit_rows import CutUnit, JointUnit, TouchingUnit, Unit, UnitRows
-from catena.kernels import Scalars, on_call
+from catena.dynamics.contacts.contact_forces import (
+    Nodes,
+    Pair,
+    UnitForces,
+    carry_one,
+    push_dry,
+    stand_still,
+    touch,
+    touch_field,
+    touch_floor,
+    touch_rim,
+)
+from catena.kernels import OnCall, Scalars, on_call
 from catena.kernels.matrices import MatrixPanel
 from catena.spatial import Force, cross
 from catena.spatial.scalars import absolute, array, reciprocal, sqrt, where
@@ -100,9 +110,21 @@ def _size(view: str) -> int:
     return sum(extent.size for extent in LAW_VIEWS[view].values())
 
 
-def held_size(units: tuple[Unit, ...]) -> int:
+def held_size(units: Nodes) -> int:
     """Return how many numbers are known of units from step to step: a flag and a force along each row."""
-    return sum(1 + unit.width for unit in units)
+    return sum(1 + rows_of(unit) for unit in units)
+
+
+def called(units: Nodes) -> tuple[OnCall, ...]:
+    """Return the steps by which units are felt, and by which their impulses are found."""
+    bent = (touch_field,) if any(unit.is_bent for unit in units) else ()
+    in_joints = (push_dry,) if any(unit.is_inside for unit in units) else ()
+    return (stand_still, touch, touch_floor, touch_rim, *bent, *in_joints, carry_one, *LAW_STEPS)
+
+
+def rows_of(unit: Pair) -> int:
+    """Return along how many rows a unit has impulses."""
+    return 3 if unit.touches else 1
 
 
 # How units come.
@@ -471,9 +493,27 @@ LAW_STEPS = (
 )  # fmt: skip
 
 
-class StepImpulses(UnitRows):
+class StepImpulses(UnitForces):
     """The impulses of units over a step, as work on matrices: a ground field "moment" tells the step, "contacts" and
     "bounces" what contacts are, "spans" what stops are, and "held" is what is known of all units from step to step."""
+
+    def width_of(self, pair: Pair) -> int:
+        """Return along how many rows a unit has impulses."""
+        return rows_of(pair)
+
+    def _touch_joint(self, i: int) -> int:
+        """Nothing: joints tell units themselves how they move."""
+        return 0
+
+    def _push_joint(self, i: int, e: MatrixPanel) -> None:
+        """Write the unit force of a component, as its joint feels it."""
+        self.work.step(push_dry, e.at(self.units[i].stopped, 0))
+
+    def mobility(self) -> MatrixPanel:
+        """Return what forces along rows do to each other, (rows, rows)."""
+        W = self.work.matrix(self.count, self.count)
+        self.couple(W, range(len(self.units)))
+        return W
 
     def __call__(self, work: Any) -> None:
         """Write the work."""
@@ -484,30 +524,24 @@ class StepImpulses(UnitRows):
 
     def come(self) -> None:
         """Find how all units come."""
-        work, contacts, stops, cuts = self.work, 0, 0, 0
+        work = self.work
         self.moment, held = work.ground("moment"), work.ground("held")
-        self.landing, self.law, self.held, self.number = [], [], [], []
+        self.landing, self.law, self.held = [], [], []
         for i, unit in enumerate(self.units):
             self.held.append(held)
-            held += (1 + unit.width) * work.slot
-            views = ("landing", "law") if isinstance(unit, TouchingUnit) else ("landing_row", "law_row")
+            held += (1 + self.widths[i]) * work.slot
+            views = ("landing", "law") if unit.touches else ("landing_row", "law_row")
             self.landing.append(work.reserve(_size(views[0])))
             self.law.append(work.reserve(_size(views[1])))
-            if isinstance(unit, TouchingUnit):
-                self.number.append(contacts)
-                contacts += 1
+            if unit.touches:
                 work.step(come, self.pushed[i], self.held[i], self.moment, self.landing[i])
                 continue
-            if isinstance(unit, CutUnit):
-                self.number.append(cuts)
-                cuts += 1
+            if unit.is_cut:
                 work.step(come_cut, self._cut(i), self.pushed[i], self.moment, self.landing[i])
                 continue
-            self.number.append(stops)
-            state = work.component("joint_rows", unit.node, unit.component)
+            state = work.component("joint_rows", unit.node, unit.stopped)
             work.step(come_row, state, self.moment, self.landing[i])
-            if unit.is_stop:
-                stops += 1
+            if not unit.rubs:
                 work.step(meet_stop, self._span(i), self.held[i], self.moment, self.landing[i])
 
     def find(self) -> None:
@@ -525,18 +559,15 @@ class StepImpulses(UnitRows):
             MatrixPanel(shares + k * slot, self.count, 1, 2 * slot, slot, slot) for k in range(2)
         )
         for i, unit in enumerate(self.units):
-            if isinstance(unit, TouchingUnit):
+            if unit.touches:
                 self._begin_contact(i)
             else:
                 self._begin_joint(i, unit)
 
     def _begin_contact(self, i: int) -> None:
-        work, slot, rows, number = self.work, self.work.slot, self.rows(i), self.number[i]
-        landing, law = self.landing[i], self.law[i]
-        contact, bounce = (
-            work.ground("contacts") + number * SIZE * slot,
-            work.ground("bounces") + number * slot,
-        )
+        work, rows, landing, law = self.work, self.rows(i), self.landing[i], self.law[i]
+        # Contacts are the first of units.
+        contact, bounce = self._contact(i), work.ground("bounces") + i * work.slot
         own, block = work.matrix(3, 3), self.W.part(rows, rows)
         work.copy(own, block)
         work.step(weigh_unit, contact, own.place, law)
@@ -545,10 +576,10 @@ class StepImpulses(UnitRows):
         work.copy(self.c.part(rows, range(1)), self._of_law(i, "law", 3))
         work.step(begin_share, self.held[i], landing, self.moment, self._share(i))
 
-    def _begin_joint(self, i: int, unit: JointUnit | CutUnit) -> None:
+    def _begin_joint(self, i: int, unit: Pair) -> None:
         work, rows, landing, law = self.work, self.rows(i), self.landing[i], self.law[i]
         work.step(weigh_row, self.W.part(rows, rows).place, law)
-        if unit.is_stop:
+        if not unit.rubs:
             work.step(aim_stop, self._span(i), landing, self.moment, law)
         else:
             work.step(aim_dry, landing, self.moment, law)
@@ -557,11 +588,13 @@ class StepImpulses(UnitRows):
 
     def _cut(self, i: int) -> int:
         """Return the place of what a joint that closes a loop is."""
-        return int(self.work.ground("cut_joints")) + CUT_SIZE * self.number[i] * int(self.work.slot)
+        before = sum(unit.is_cut for unit in self.units[:i])
+        return int(self.work.ground("cut_joints")) + CUT_SIZE * before * int(self.work.slot)
 
     def _span(self, i: int) -> int:
         """Return the place of what a stop is."""
-        return int(self.work.ground("spans")) + 3 * self.number[i] * int(self.work.slot)
+        before = sum(unit.is_inside and not unit.rubs for unit in self.units[:i])
+        return int(self.work.ground("spans")) + 3 * before * int(self.work.slot)
 
     def _of_law(self, i: int, view: str, rows: int) -> MatrixPanel:
         """Return what a unit does without impulses, as its law has it."""
@@ -579,7 +612,7 @@ class StepImpulses(UnitRows):
         work.product(self.r, self.W, self.p, start=self.c)
         work.step(forget_verdict, self.moment)
         for i, unit in enumerate(self.units):
-            step = choose if isinstance(unit, TouchingUnit) else choose_row
+            step = choose if unit.touches else choose_row
             work.step(
                 step, self.law[i], self._share(i), self.choices + 4 * self.first[i] * work.slot, self.moment
             )
@@ -597,17 +630,15 @@ class StepImpulses(UnitRows):
     @property
     def _normals(self) -> list[int]:
         """Return the row along which a contact is pressed, for each row."""
-        return [
-            self.first[i] + unit.width - 1 for i, unit in enumerate(self.units) for _ in range(unit.width)
-        ]
+        return [self.first[i] + width - 1 for i, width in enumerate(self.widths) for _ in range(width)]
 
     @property
     def _others(self) -> list[int]:
         """Return the other row along the plane of a contact, for each row along it, and each other row itself."""
         return [
-            self.first[i] + ((1, 0, 2)[k] if unit.width > 1 else 0)
-            for i, unit in enumerate(self.units)
-            for k in range(unit.width)
+            self.first[i] + ((1, 0, 2)[k] if width > 1 else 0)
+            for i, width in enumerate(self.widths)
+            for k in range(width)
         ]
 
     def _give(self, more: int) -> None:
@@ -616,8 +647,8 @@ class StepImpulses(UnitRows):
         work, slot, places = self.work, self.work.slot, list[int]()
         work.step(soften, self.moment)
         for i, unit in enumerate(self.units):
-            places.append(work.reserve(unit.width))
-            if isinstance(unit, TouchingUnit):
+            places.append(work.reserve(self.widths[i]))
+            if unit.touches:
                 rows = self.rows(i)
                 own, block = work.matrix(3, 3), self.W.part(rows, rows)
                 work.copy(own, block)
@@ -628,9 +659,9 @@ class StepImpulses(UnitRows):
         work.product(self.r, self.W, self.p, start=self.c)
         for _ in range(SWEEPS):
             for i, unit in enumerate(self.units):
-                step = sweep if isinstance(unit, TouchingUnit) else sweep_row
+                step = sweep if unit.touches else sweep_row
                 work.step(step, self.law[i], self._share(i), places[i])
-                moved = MatrixPanel(places[i], unit.width, 1, slot, slot, slot)
+                moved = MatrixPanel(places[i], self.widths[i], 1, slot, slot, slot)
                 work.product(self.r, self.W.part(range(self.count), self.rows(i)), moved, start=self.r)
         self._choose(CHOICES, partial(self._give, more - 1) if more else None)
 
@@ -638,12 +669,12 @@ class StepImpulses(UnitRows):
         """Tell what comes of it."""
         work = self.work
         ahead = [
-            (i, foresee if isinstance(unit, TouchingUnit) else foresee_row)
+            (i, foresee if unit.touches else foresee_row)
             for i, unit in enumerate(self.units)
-            if isinstance(unit, TouchingUnit) or unit.is_stop
+            if not unit.rubs
         ]
         for i, step in ahead:
             work.step(step, self.landing[i], self._share(i), self.moment)
         for i, unit in enumerate(self.units):
-            step = leave if isinstance(unit, TouchingUnit) else leave_row
+            step = leave if unit.touches else leave_row
             work.step(step, self.landing[i], self._share(i), self.moment, self.held[i])

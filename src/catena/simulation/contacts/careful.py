@@ -129,7 +129,7 @@ class CarefulSteps:
                 made = self._step(times[-1], q, v, gap, h, looks, resists)
             if made is None:
                 break
-            told.append(self.free_motion.told(times[-1], q, v))
+            told.append(self.free_motion.commands(times[-1], q, v))
             q, v, gap = made.q, made.v, made.gap
             times.append(times[-1] + h)
             if self.free_motion.turns.joints:
@@ -144,7 +144,7 @@ class CarefulSteps:
         taus = [one.tau for one in taken]
         forces.append(forces[-1] if forces else nothing)
         taus.append(taus[-1] if taus else self.free_motion.command(t, q, v))
-        told.append(told[-1] if told else self.free_motion.told(t, q, v))
+        told.append(told[-1] if told else self.free_motion.commands(t, q, v))
         motors = self.free_motion.acting.loop_forces(np.array(told))
         if motors:
             taus = [x[: self.free_motion.system.nv] for x in told]
@@ -334,7 +334,7 @@ class CarefulSteps:
             wrenches=OnDemand(names, wrenches), driven=driven, settings=settings, held=True, loop_forces=motors,
             loop_positions=near,
         )  # fmt: skip
-        return run, places.at(q, v).told(forces) if places.turns.any() else forces
+        return run, places.at(q, v).in_frame_axes(forces) if places.turns.any() else forces
 
 
 def pressed_softly(

@@ -168,7 +168,7 @@ def _together(
     f = np.zeros_like(c) if start is None else start.copy()
     if start is not None and start.any():
         # Contacts go on as they did, as a rule.
-        found = law.obeyed(law.exact(law.told(f).modes, f))
+        found = law.obeyed(law.exact(law.outcome(f).modes, f))
         if found is not None:
             return found
     found, f = law.swept(f, OneContact.sticking)
@@ -181,7 +181,7 @@ def _together(
         if found is not None:
             return found
     # Contacts that contradict each other by a little, as their positions do, are held as well as they can be.
-    for trial in (law.exact(law.told(f, LOOSE).modes, f), f):
+    for trial in (law.exact(law.outcome(f, LOOSE).modes, f), f):
         found = law.obeyed(trial, LOOSE)
         if found is not None:
             return found
@@ -251,7 +251,7 @@ class CoulombLaw:
         for sweeps in SWEEPS:
             f, change = self._swept(f, sweeps, alone)
             # Where contacts are redundant the least forces of a set may pull although others do not.
-            found = self.obeyed(self.exact(self.told(f).modes, f)) or self.obeyed(f)
+            found = self.obeyed(self.exact(self.outcome(f).modes, f)) or self.obeyed(f)
             if found is not None or change <= SETTLED or not isfinite(change):
                 return found, f
         return None, f
@@ -378,17 +378,17 @@ class CoulombLaw:
                     return None
         return found
 
-    def told(self, f: np.ndarray, slack: float = 1.0) -> Pressed:
+    def outcome(self, f: np.ndarray, slack: float = 1.0) -> Pressed:
         """Return what contacts do under forces f (contacts, 3); motions up to `slack` times what rounding leaves are
         none."""
         return self._seen(f, slack)[0]
 
     def _seen(self, f: np.ndarray, slack: float) -> tuple[Pressed, float, list[float]]:
-        """Return what `told` does, the largest force, and `slack` times what is summed up in the motions of
+        """Return what `outcome` does, the largest force, and `slack` times what is summed up in the motions of
         contacts."""
         most, parts = self.sizes(f)
         summed = (slack * parts).tolist()
-        return _told(f, self.rest(f), self.mu, self.sliding, most, lambda: summed), most, summed
+        return _outcome(f, self.rest(f), self.mu, self.sliding, most, lambda: summed), most, summed
 
     def giving_way(self, f: np.ndarray) -> list[str]:
         """Return the modes of contacts that open where they would pull under forces f (contacts, 3), slide where they
@@ -421,7 +421,7 @@ def told_by(
     def sizes() -> list[float]:
         return _sizes(mobility().reshape(c.size, -1), c.reshape(-1), f)[1].tolist()
 
-    return _told(f, r, mu, sliding, max(map(abs, f.reshape(-1).tolist()), default=0.0), sizes)
+    return _outcome(f, r, mu, sliding, max(map(abs, f.reshape(-1).tolist()), default=0.0), sizes)
 
 
 def _sizes(W: np.ndarray, c: np.ndarray, f: np.ndarray) -> tuple[float, np.ndarray]:
@@ -431,7 +431,7 @@ def _sizes(W: np.ndarray, c: np.ndarray, f: np.ndarray) -> tuple[float, np.ndarr
     )
 
 
-def _told(
+def _outcome(
     f: np.ndarray,
     r: np.ndarray,
     mu: np.ndarray,

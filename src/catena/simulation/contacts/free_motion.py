@@ -42,7 +42,7 @@ class FreeMotion:
     _some: dict[tuple[int, ...], ContactPlaces] = field(default_factory=dict)
     due: float = -np.inf
     """When a controller with a rate is asked next [s]."""
-    _told: np.ndarray | None = None
+    _commanded: np.ndarray | None = None
     near: Mapping[str, Any] = field(default_factory=dict)
     """The positions that loop joints are next to when the motion begins."""
     _kept: dict[int, Kept] = field(default_factory=dict)
@@ -100,6 +100,13 @@ class FreeMotion:
         """Return what is known of loop joints at times t (n,) and states q (n, nq), v (n, nv)."""
         return loads.Besides(near=self.turns.at(t, q, v)) if self.turns.joints else loads.NOTHING
 
+    def near_positions(self, t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
+        """Return the positions (1, n) that joints of forces which count turns are near at a time and a state q (nq,), v
+        (nv,)."""
+        at, joints = (np.array([t]), q[None], v[None]), [force.at for force in self.acting.counted]
+        known = {joint: self.turns.one(*at, joint) for joint in dict.fromkeys(joints)}
+        return np.concatenate([np.zeros((1, 0)), *(known[joint] for joint in joints)], axis=-1)
+
     @property
     def load(self) -> np.ndarray:
         """Return the friction of slips (contacts,) that loads of joints made last."""
@@ -132,16 +139,16 @@ class FreeMotion:
         joint), at the times t (samples,) and states there."""
         if not self.has_others:
             return {}, {}
-        given = {name: x[0] for name, x in self.acting.wrenches_over(t, q[None], v[None]).items()}
-        return given, self.acting.prescribed.accelerations(t)
+        wrenches = {name: x[0] for name, x in self.acting.wrenches_over(t, q[None], v[None]).items()}
+        return wrenches, self.acting.prescribed.accelerations(t)
 
     def with_contacts(
-        self, given: Mapping[str, np.ndarray], q: np.ndarray, v: np.ndarray, forces: np.ndarray,
+        self, wrenches: Mapping[str, np.ndarray], q: np.ndarray, v: np.ndarray, forces: np.ndarray,
         at: ContactPlaces | None = None,
     ) -> dict[str, np.ndarray]:  # fmt: skip
         """Return wrenches (samples, 6) that are given and those of forces (samples, contacts, 3) of all contacts, or of
         those `at` some places."""
-        found, places = dict(given), self.places if at is None else at
+        found, places = dict(wrenches), self.places if at is None else at
         if not places.contacts:
             return found
         for body, wrench in places.wrenches(places.at(q, v), forces).items():
@@ -153,14 +160,14 @@ class FreeMotion:
         taken by what it has given last."""
         if self.acting.control is None:
             return self._nothing
-        told = self.told(t, q, v)
+        forces = self.commands(t, q, v)
         if not self.acting.at_loops:
-            return told[: len(v)]
-        return self.acting.at_tree(q[None], told[None])[0]
+            return forces[: len(v)]
+        return self.acting.at_tree(q[None], forces[None])[0]
 
-    def told(self, t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
+    def commands(self, t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
         """Return what a controller gives, (width,): at joints of the tree, and then at those that close loops."""
-        return self.acting.command_of_one(t, q, v) if self._told is None else self._told
+        return self.acting.command_of_one(t, q, v) if self._commanded is None else self._commanded
 
     @cached_property
     def _nothing(self) -> np.ndarray:
@@ -188,7 +195,7 @@ class FreeMotion:
         feels = self.feels
         if feels is not None:
             feels(*self._felt(t, q, v))
-        self._told = self.acting.command_of_one(t, q, v)
+        self._commanded = self.acting.command_of_one(t, q, v)
         self.due = clock.after(t)
         return True
 
@@ -199,7 +206,7 @@ class FreeMotion:
 
     def rest_controls(self) -> None:
         """Let the controller give nothing as long as it has not been asked."""
-        self._told = np.zeros(self.acting.width)
+        self._commanded = np.zeros(self.acting.width)
 
     def _felt(self, t: float, q: np.ndarray, v: np.ndarray) -> tuple[dict[str, np.ndarray], ...]:
         """Return what acts at a state under the control forces that were given last: wrenches {frame: (6,)}, how driven
@@ -208,9 +215,9 @@ class FreeMotion:
         wrenches, driven = self.outside(*at)
         stops: dict[str, np.ndarray] = {}
         if holding is not None and holding.closed:
-            told = np.zeros(self.acting.width) if self._told is None else self._told
+            commanded = np.zeros(self.acting.width) if self._commanded is None else self._commanded
             forces = np.zeros((1, len(places.contacts), 3))
-            tau = self.acting.at_tree(q[None], told[None])
+            tau = self.acting.at_tree(q[None], commanded[None])
             forces[:, holding.closed] = holding.forces(*at, tau, at_edge=True).f
             stops = forces_in_joints(places, forces)
             inside = {k for k, *_ in places.in_joints}

@@ -27,6 +27,7 @@ from catena.kinematics.loops.closure import loop_state
 from catena.kinematics.stacks import cross, crossed, from_entries, skew, to_frame
 from catena.simulation.contacts.contact import Contact
 from catena.simulation.contacts.dry_component import DryComponent
+from catena.simulation.contacts.height_field import HeightField
 from catena.simulation.contacts.kept import Kept, can_keep
 from catena.simulation.contacts.stop import StopSide
 from catena.spatial import Pose
@@ -68,14 +69,15 @@ class Touches:
         gap, u, A, b, T, at, E, axes = (x[:, k] for x in own)
         return Touches(gap, u, A, b, T, at, E, axes, self.stands, self.alone[k])
 
-    def told(self, f: np.ndarray) -> np.ndarray:
+    def in_frame_axes(self, f: np.ndarray) -> np.ndarray:
         """Return forces or impulses (states, contacts, 3) in the axes of the frames that contacts are on, from those in
         the axes of the contacts."""
         return f if self.E is self.axes else _over(f, self.E, self.axes)
 
-    def pushing(self, told: np.ndarray) -> np.ndarray:
-        """Return the forces or impulses (states, contacts, 3) in the axes of the contacts that `told` tells of."""
-        return told if self.E is self.axes else _over(told, self.axes, self.E)
+    def in_own_axes(self, f: np.ndarray) -> np.ndarray:
+        """Return the forces or impulses (states, contacts, 3) in the axes of the contacts from those in the axes of
+        the frames that contacts are on."""
+        return f if self.E is self.axes else _over(f, self.axes, self.E)
 
 
 def _over(f: np.ndarray, before: np.ndarray, after: np.ndarray) -> np.ndarray:
@@ -378,6 +380,24 @@ class ContactPlaces:
                 own[:, k] = rubs[k] * smooth_sign(touches.u[:, k, 0])
                 at_tree += own[:, k, None] * touches.A[:, k, 0]
         return own, at_tree
+
+    @cached_property
+    def on_fields(self) -> list[tuple[int, HeightField]]:
+        """Return the contacts whose floors are height fields, and these."""
+        return [(k, c.floor) for k, c in self.bent if c.floor is not None]
+
+    def fields(self, q: np.ndarray) -> np.ndarray:
+        """Return what height fields are like (states, numbers) where contacts are at q (states, nq), as
+        `dynamics.contacts.contact_forces.touch_field` reads it: a place in the axes of the frame `on`, how far the
+        floor is below it, its normal there, and how that turns with the place."""
+        k, rows = len(self.contacts), list[np.ndarray]()
+        R, p, _, _ = self._moving(self._found(q, np.zeros((len(q), self.system.nv))))
+        for i, floor in self.on_fields:
+            axes = self.back_b[i] @ R[:, k + i]
+            at = (axes @ (p[:, i] - p[:, k + i])[..., None])[..., 0]
+            gap, n, bends = floor.nearest(at)
+            rows += [at, gap[:, None], n, bends.reshape(len(q), 9)]
+        return np.concatenate(rows, axis=-1)
 
     def centres(self, q: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return where the frames that touch are from those that they are on, and how that changes, (states, contacts,

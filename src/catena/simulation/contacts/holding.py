@@ -168,7 +168,7 @@ class Holding:
                     states = zip(run.t, run.q, run.v, strict=True)
                     tau = np.array([self.free_motion.command(float(t), q, v) for t, q, v in states])
                 pushed = self.forces(run.t, run.q, run.v, tau, at_edge=True)
-                f[:, self.closed] = pushed.touches.told(pushed.f)
+                f[:, self.closed] = pushed.touches.in_frame_axes(pushed.f)
             return f
 
         return forces

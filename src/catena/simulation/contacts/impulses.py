@@ -21,7 +21,8 @@ class ImpulseSteps:
         self.b = session.buffers
         self.b["contacts"][0] = inside.whole.reshape(-1)
         session.piece(0, 0, ("contacts", *loads.constant), ())()
-        moving = ("q", "qd", "before", "moment", *loads.changing)
+        bent = ("fields",) if self.places.on_fields else ()
+        moving = ("q", "qd", "before", "moment", *bent, *loads.changing)
         self.play = session.piece(0, None, moving, tuple(session.program.tape.outputs))
 
     def step(
@@ -43,6 +44,8 @@ class ImpulseSteps:
         smooth = self.places.smooth_friction(q[None], v[None])[1][0]
         self.loads.put(b, t + 0.5 * h, q, v, tau + smooth)
         b["q"][0], b["qd"][0], b["moment"][0, 0], b["moment"][0, 1] = q, v, h, none
+        if self.places.on_fields:
+            b["fields"][:] = self.places.fields(self.loads.acting.system.integrate(q, 0.5 * h * v)[None])
         before = b["before"].reshape(-1, 4)
         before[:, :3], before[:, 3] = last, gap
         if self.play():

@@ -10,10 +10,10 @@ import numpy as np
 
 from catena.dynamics import articulated_body
 from catena.dynamics.contacts.contact_forces import PLACES, SIZE, Pair
-from catena.dynamics.loops.elimination import borrowers, loop_elimination, shape_for
+from catena.dynamics.loops.elimination import loop_elimination, shape_for
 from catena.dynamics.loops.elimination.hybrid import hybrid_elimination
 from catena.dynamics.tree.hybrid_dynamics import hybrid_dynamics
-from catena.kernels import Algorithm, is_plain
+from catena.kernels import Algorithm
 from catena.simulation.contacts.coulomb import SLIDE, STICK
 from catena.simulation.contacts.geometry import HELD, ContactPlaces, turned_from
 from catena.simulation.contacts.holding import Holding
@@ -29,21 +29,18 @@ DOES = slice(PLACES["sticks"].start, PLACES["least"].stop)
 
 
 def can_be_inside(problem: Problem, places: ContactPlaces) -> bool:
-    """Return whether the compiled step can find the forces of contacts: of points and balls on planes and balls, by a
-    method of ours that has no past, where no loop is closed by a kind of joint that only Python knows, no body in a
-    loop is without inertia, nobody counts turns of joints that close loops, none of these rubs whose motions turn
-    (`Universal`), and no friction comes from the load of a joint. Bodies of many modes would be long to compile, and
-    numbers that vary from state to state are told to other steps."""
+    """Return whether compiled code can find the forces of contacts: no loop is closed by a kind of joint that only
+    Python knows, no friction comes from the load of a joint or is in one that closes a loop and whose motions turn
+    (`Universal`), and no body has many modes, which would be long to compile."""
     system = problem.system
-    if is_plain() or problem.integrator in (*SOLVERS, "abm4", "implicit_leapfrog"):
-        return False
-    if places.bent or places.turning or has_many_modes(system.plan) or bears(system):
-        return False
-    if system.variants.origin is not system or any(x.counts for x in system.mechanics.elements.placed):
-        return False
-    if not system.mechanics.is_closed:
-        return True
-    return loops_compile(system.plan) and not borrowers(system.mechanics.effective_plan)
+    closes = not system.mechanics.is_closed or loops_compile(system.plan)
+    return closes and not (places.turning or has_many_modes(system.plan) or bears(system))
+
+
+def steps_look_back(integrator: str) -> bool:
+    """Return whether the steps of a method have a past, or are SciPy's: a change of a contact cannot end such a step,
+    and a step of no other method goes on behind it."""
+    return integrator in (*SOLVERS, "abm4", "implicit_leapfrog")
 
 
 def is_rigid_tree(system: System) -> bool:
@@ -70,7 +67,12 @@ class Inside:
     def nodes(self) -> tuple[Pair, ...]:
         """Return who meets in each contact; stops of joints that are locked now are open contacts of ground."""
         p = self.places
-        found = [Pair(*row) for row in zip(p.a.tolist(), p.b.tolist(), p.round.tolist(), strict=True)]
+        found = [
+            Pair(a, b, is_round, is_rim=is_rim, is_bent=turns and not is_round)
+            for a, b, is_round, is_rim, turns in zip(
+                *(x.tolist() for x in (p.a, p.b, p.round, p.rims, p.turns)), strict=True
+            )
+        ]
         for k, stop in p.stops:
             found[k] = Pair(found[k].node, 0, False, stop.index) if found[k].node else Pair(0, 0)
         for k, dry in p.dry:
@@ -112,7 +114,7 @@ class Inside:
         numbers[self.places.is_dry, PLACES["on_b"].stop - 1] = 1.0
         return numbers
 
-    def told(self, holding: Holding, deep: Sequence[float] | np.ndarray) -> np.ndarray:
+    def numbers_of(self, holding: Holding, deep: Sequence[float] | np.ndarray) -> np.ndarray:
         """Return what contacts are and do, (contacts, numbers); open ones may be in the other side by `deep`
         (contacts,) [m]."""
         numbers = self.numbers.copy()

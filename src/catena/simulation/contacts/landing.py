@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from catena.dynamics.contacts.contact_forces import PLACES
-from catena.dynamics.contacts.impulse_law import BIG
-from catena.dynamics.contacts.unit_rows import CutUnit, JointUnit, TouchingUnit, Unit
+from catena.dynamics.contacts.contact_forces import PLACES, Pair
+from catena.dynamics.contacts.impulse_law import BIG, rows_of
 from catena.errors import StateError
 from catena.forces.smooth import smooth_sign
 from catena.kernels import is_plain
@@ -123,17 +122,17 @@ class Landing:
         return ContactPlaces(self.system, keep)
 
     @cached_property
-    def units(self) -> tuple[Unit, ...]:
+    def units(self) -> tuple[Pair, ...]:
         """Return contacts, stops and components that rub, in this order."""
-        plan, places = self.system.plan, ContactPlaces(self.system, self.contacts)
-        shapes = (places.a, places.b, places.round, places.rims, places.turns & ~places.round)
-        found: list[Unit] = [TouchingUnit(*row) for row in zip(*(x.tolist() for x in shapes), strict=True)]
+        plan, found = self.system.plan, list(Inside(ContactPlaces(self.system, self.contacts)).nodes)
         for stop in self._moving_stops:
-            found.append(JointUnit(plan.joint.index(stop.joint), stop.index, True))
+            found.append(Pair(plan.joint.index(stop.joint), 0, False, stop.index))
         for node in range(1, plan.n):
             own = range(int(plan.v_start[node]), int(plan.v_start[node]) + int(plan.v_size[node]))
-            found += [JointUnit(node, k, False) for k, c in enumerate(own) if self.dry.limit[c] > 0.0]
-        found += [CutUnit(a, b) for a, b in zip(self.cut.a.tolist(), self.cut.b.tolist(), strict=True)]
+            found += [Pair(node, 0, False, k, True) for k, c in enumerate(own) if self.dry.limit[c] > 0.0]
+        found += [
+            Pair(a, b, rubs=True) for a, b in zip(self.cut.a.tolist(), self.cut.b.tolist(), strict=True)
+        ]
         return tuple(found)
 
     @cached_property
@@ -154,7 +153,7 @@ class Landing:
                 limits = {side.sign: side.limit for side in stop.sides(self.system)}
                 spans.append((limits.get(1.0, -BIG), limits.get(-1.0, BIG), stop.restitution))
             found["spans"] = np.array(spans).reshape(-1)
-        if any(isinstance(unit, JointUnit) and not unit.is_stop for unit in self.units):
+        if any(unit.is_inside and unit.rubs for unit in self.units):
             found |= self.dry.tree_inputs
         if self.cut.contacts:
             found["cut_joints"] = self._cut_numbers()
@@ -183,14 +182,8 @@ class Landing:
     def fields(self, q: np.ndarray, v: np.ndarray, ahead: np.ndarray) -> np.ndarray:
         """Return what height fields are near the places (states, numbers) where contacts come to in times `ahead`
         (states, 1) from q (states, nq), v (states, nv)."""
-        places = ContactPlaces(self.system, [x for x in self.contacts if x.floor is not None])
-        at = places.at(self.system.integrate(q, ahead * v), v).at
-        rows = []
-        for k, contact in enumerate(places.contacts):
-            assert isinstance(contact, Contact) and contact.floor is not None
-            gap, n, bends = contact.floor.nearest(at[:, k])
-            rows += [at[:, k], gap[:, None], n, bends.reshape(len(q), 9)]
-        return np.concatenate(rows, axis=-1)
+        places = ContactPlaces(self.system, self.contacts)
+        return places.fields(self.system.integrate(q, ahead * v))
 
     def _numbers(self, q: np.ndarray) -> np.ndarray:
         """Return what contacts are (numbers,), or (states, numbers) where that differs."""
@@ -296,8 +289,10 @@ class Landing:
         def compute_forces() -> dict[str, np.ndarray]:
             f = pushes()
             if k and places.turns.any():
-                told = [touches.told(x) for touches, x in _each_sample(places, run, f[..., :k, :])]
-                f = np.concatenate([_arranged(np.concatenate(told), run), f[..., k:, :]], axis=-2)
+                rotated = [
+                    touches.in_frame_axes(x) for touches, x in _each_sample(places, run, f[..., :k, :])
+                ]
+                f = np.concatenate([_arranged(np.concatenate(rotated), run), f[..., k:, :]], axis=-2)
             return {label: f[..., i, :] for i, label in enumerate(self.labels)}
 
         def compute_wrenches() -> dict[str, np.ndarray]:
@@ -350,7 +345,7 @@ class Landing:
         """Return the forces (..., nv of the joint) of stops in joints at states q (..., nq), v (..., nv), and by how
         much dry friction differs from the smooth one."""
         force, system = self._beyond_smooth(held, v), self.system
-        names = {system.plan.joint[unit.node] for unit in self.units if isinstance(unit, JointUnit)}
+        names = {system.plan.joint[unit.node] for unit in self.units if unit.is_inside}
         found = {name: force[..., system.slice_v(name)] for name in system.joints if name in names}
         first = held.shape[-1] - 2 * len(self.cut.contacts)
         for k, dry in self.cut.dry:
@@ -368,11 +363,11 @@ class Landing:
         smooth = plan.friction * smooth_sign(v)
         found = np.zeros((*held.shape[:-1], self.system.nv))
         for unit in self.units:
-            if isinstance(unit, JointUnit):
-                k = int(plan.v_start[unit.node]) + unit.component
-                rubs = 0.0 if unit.is_stop else (held[..., at] > 0.0) * smooth[..., k]
+            if unit.is_inside:
+                k = int(plan.v_start[unit.node]) + unit.stopped
+                rubs = (held[..., at] > 0.0) * smooth[..., k] if unit.rubs else 0.0
                 found[..., k] += held[..., at + 1] + rubs
-            at += 1 + unit.width
+            at += 1 + rows_of(unit)
         return found
 
 
@@ -409,14 +404,12 @@ def _held(tau: np.ndarray) -> Any:
 def goes_in_lanes(system: Any) -> bool:
     """Return whether time stepping takes compiled steps, all states at once: unless a loop is closed by a kind of joint
     that only Python knows, friction comes from loads beside loops, or bodies have so many modes that code for their
-    number would be long."""
-    if not isinstance(system, System) or is_plain():
-        return not is_plain()
-    if is_rigid_tree(system):
+    number would be long. With plain numbers only trees of rigid bodies go so."""
+    if not isinstance(system, System) or is_rigid_tree(system):
         return True
-    if has_many_modes(system.plan) or bears(system):
+    if is_plain() or has_many_modes(system.plan) or bears(system):
         return False
-    return not system.mechanics.is_closed or loops_compile(system)
+    return not system.mechanics.is_closed or loops_compile(system.plan)
 
 
 def stepping(

@@ -127,7 +127,7 @@ class QuickStretch:
         if path.ahead is not None:
             told, tau = path.ahead
             return told.reshape(quick.shape), tau
-        return quick.look(state.t, state.q, state.v), quick.free_motion.command(state.t, state.q, state.v)
+        return quick.look(state.t, state.q, state.v), quick.free_motion.commands(state.t, state.q, state.v)
 
     def _gone(self, t: float, q: np.ndarray, v: np.ndarray, h: float) -> Going[Quick | None]:
         """Return what `go` does; events of its last states are not looked for yet."""
@@ -143,7 +143,7 @@ class QuickStretch:
         quick.look_often(bool(holding.closed))
         quick.steps, tried, since = 0, 0, t
         start = ContactState(t, q, v, np.zeros(len(SOURCES)), None, None)
-        path, last, self.begun = Path(start, quick.shape, len(v)), None, 0
+        path, last, self.begun = Path(start, quick.shape, len(quick.tau)), None, 0
         self.path, self.met = path, False
         while True:
             quick.tick(path.t[-1])
@@ -173,7 +173,7 @@ class QuickStretch:
                 h, last = max(quick.h, h), None
                 continue
             slow = False
-            if quick.steps - tried > ATTEMPTS:
+            if quick.step is None and quick.steps - tried > ATTEMPTS:
                 # Where nothing rubs, steps are as small as the motion has it, and careful ones would lose what
                 # vibrates. A slip may become slow, and its friction stiff, long after it began.
                 slow = holding.rubs and (quick.steps - tried) * quick.h > quick.patience * (now - since)
@@ -194,7 +194,7 @@ class QuickStretch:
                 # Python has something to say at each of the samples.
                 return by_modes(run)
             own = forces[k] if is_known else self._forces_at(run)
-            return places.at(run.q, run.v).told(own) if places.turns.any() else own
+            return places.at(run.q, run.v).in_frame_axes(own) if places.turns.any() else own
 
         return told
 
@@ -202,7 +202,12 @@ class QuickStretch:
         """Return the forces (samples, contacts, 3) of contacts at the samples of a run, in the axes of contacts."""
         quick, found = self.quick, list[np.ndarray]()
         quick.tell(self.numbers)
-        for t, q, v, tau in zip(run.t.tolist(), run.q, run.v, run.tree_forces, strict=True):
+        acting, nv = quick.free_motion.acting, run.v.shape[-1]
+        commands = np.zeros((len(run.t), acting.width))
+        commands[:, :nv] = run.tau
+        for joint, forces in run.loop_forces.items():
+            commands[:, acting.loop_columns[joint]] = forces
+        for t, q, v, tau in zip(run.t.tolist(), run.q, run.v, commands, strict=True):
             quick.tau = tau
             found.append(quick.look(t, q, v)[:, :3])
         return np.array(found)
@@ -210,7 +215,7 @@ class QuickStretch:
     def _tell(self) -> None:
         """Tell steps what contacts do."""
         quick, holding = self.quick, self.holding
-        numbers = quick.inside.told(holding, self.deep)
+        numbers = quick.inside.numbers_of(holding, self.deep)
         if self.light is not None:
             # Steps go no further than to where a slip is stiff.
             way = ENDS * self.length
@@ -325,7 +330,8 @@ class QuickStretch:
             return None
         holding.redundant = True
         told, t = state.told.copy(), np.array([state.t])
-        told[holding.closed, :3] = holding.forces(t, state.q[None], state.v[None], state.tau[None]).f[0]
+        tau = self.quick.free_motion.acting.at_tree(state.q[None], state.tau[None])
+        told[holding.closed, :3] = holding.forces(t, state.q[None], state.v[None], tau).f[0]
         return replace(state, told=told) if self._margins(told).are_above else None
 
     def _given_up(self, path: Path, count: int) -> Quick | None:

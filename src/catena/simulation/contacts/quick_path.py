@@ -201,13 +201,15 @@ def quick_trajectory(
         given = free_motion.outside(t, q, v)[0]
         return free_motion.with_contacts(given, q, v, forces[:, outside], free_motion.places_of(outside))
 
+    near = free_motion.besides(t, q, v).near
     names = tuple(dict.fromkeys((*acting.forces, *places.bodies_of(outside))))
     driven = tuple(acting.motion)
     return Segment(
-        free_motion.system, t, q, v, tau, made.steps,
+        free_motion.system, t, q, v, tau[:, : v.shape[1]], made.steps,
         work={name: work[:, k] for k, name in enumerate(SOURCES)} if made.counts else {},
         wrenches=OnDemand(names, wrenches) if names else {},
         driven=OnDemand(driven, lambda: free_motion.outside(t, q, v)[1]) if driven else {}, settings=settings,
         stop_forces=forces_in_joints(places, forces) if inside else {},
         held=held and not acting.is_asked_always, events=made.events, ended=made.ended,
+        loop_forces=acting.loop_forces(tau), loop_positions=near,
     )  # fmt: skip

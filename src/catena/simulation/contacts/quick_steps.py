@@ -17,7 +17,7 @@ import numpy as np
 
 from catena.dynamics.contacts.contact_forces import TOLD
 from catena.kernels import CONSTANTS, Program, Session
-from catena.kernels.algorithm import FORCE_INPUTS
+from catena.kernels.algorithm import FORCE_INPUTS, NEAR
 from catena.kernels.program import EVERY_TIME, ONLY_FIRST
 from catena.simulation.acting.acting_forces import ActingForces
 from catena.simulation.acting.paths import Paths
@@ -33,6 +33,7 @@ from catena.simulation.run_start import longest_step
 from catena.simulation.stepping.asked_plays import AskedLook, AskedPlays
 from catena.simulation.stepping.compiled import CompiledSteps
 from catena.simulation.stepping.drift import Drift, name_of
+from catena.simulation.stepping.methods.method import method_of
 from catena.simulation.stepping.methods.step import evaluation_times
 from catena.simulation.stepping.methods.work import SOURCES
 from catena.simulation.stepping.progress_of_steps import COLLAPSE
@@ -120,8 +121,15 @@ class QuickSteps:
         problem = replace(free_motion.problem, control=None, touching=touching)
         self.least = least
         system = self.system = free_motion.system
-        self.acting = acting = ActingForces(problem, ())
+        at_loops, self.bends = free_motion.acting.at_loops, bool(inside.places.on_fields)
+        self.acting = acting = ActingForces(problem, (), bool(at_loops))
         acting.use_paths(window.begin)
+        self.controls = free_motion.acting.is_asked_always
+        asks = self.controls or acting.is_python or self.bends
+        if at_loops and not asks:
+            # Forces that are held at joints which close loops are other forces of the tree at every stage.
+            acting.at_loops = set(at_loops)
+            acting.use_motors()
         acting.longest, acting.energy = longest_step(window.duration, None), at_hand
         self.mover = mover = CompiledSteps(
             acting,
@@ -133,6 +141,11 @@ class QuickSteps:
         self.closes = mover.drift.projects
         self.shape = len(inside.nodes), TOLD
         """What is told of a state, (contacts, told)."""
+        table = method_of(mover.method).tableau
+        self.ends_at_result = table is not None and table.ends_at_result and not self.closes
+        """Whether the last stage of a step stands at its end."""
+        self.step = problem.step
+        """The size of steps [s], None where they are chosen."""
         self.friction, self.is_dry = (x.tolist() for x in (inside.places.friction, inside.places.is_dry))
         mover.begin(1, min(1e-2, 1e-2 * window.duration), window.begin)
         self.session = session = Session(mover.program, 1)
@@ -140,11 +153,16 @@ class QuickSteps:
         for name, value in (mover.constant | mover.varying).items():
             b[name][:] = value
         session.piece(0, 0, mover.program.input_names, ())()
-        kept = tuple(name for name in ("work", "turnover") if name in mover.kept)
+        kept: tuple[str, ...] = tuple(name for name in ("work", "turnover") if name in mover.kept)
         paths = acting.paths.inputs(np.array([window.begin])) if acting.paths else {}
         self._along = tuple(name for name in paths if name in b)
         self._piece = -1
-        self._moving = ("q", "qd", "t", "h", "end", "halt", "row", "wish", mover.target, *kept)
+        self.winds = bool(acting.counted)
+        """Whether turns of joints that close loops are counted."""
+        kept = (*kept, NEAR) if NEAR in b else kept
+        self.motors = list(mover.motors)
+        held = (mover.target, FORCE_INPUTS) if self.motors else (mover.target,)
+        self._moving = ("q", "qd", "t", "h", "end", "halt", "row", "wish", *held, *kept)
         self.outputs = (
             "q", "qd", "t", "h", "dt", "halt", "accepted", "told", "told_now", "row", "wish", *kept,
             *(["met"] if "met" in b else []),
@@ -153,7 +171,9 @@ class QuickSteps:
         self._take_path = session.piece(0, 0, self._along, ())
         told, rate = free_motion.problem, free_motion.problem.rate
         self.settings = {
-            "integrator": f"{told.integrator}, rtol {told.rtol:g}, atol {told.atol:g}",
+            "integrator": f"{told.integrator}, step {told.step:g} s"
+            if told.step is not None
+            else f"{told.integrator}, rtol {told.rtol:g}, atol {told.atol:g}",
             "drift": name_of(told.drift) if system.mechanics.constrained else "no loops",
             "control": "none"
             if told.control is None
@@ -163,35 +183,41 @@ class QuickSteps:
             "steps taken by": "compiled steps with contacts inside",
         }
         """What a run is told to have been made by."""
-        self.controls = free_motion.acting.is_asked_always
-        self.asks = self.controls or acting.is_python
-        self.is_timed = free_motion.acting.clock is not None and not (self.asks or self.closes) and "met" in b
-        """Whether a controller is asked at samples, up to which steps tell all that is to be known."""
+        self.steps, self.end, self.tau = 0, window.end, np.zeros(free_motion.acting.width)
+        self.asks, self._plays = False, dict[int, Any]()
+        self._look: Callable[[], int] = session.piece(0, session.row("contacts"), self._moving, ("told",))
+        if asks:
+            self._ask_at_stages()
         is_bare = not acting.is_limited and acting.width == system.nv and acting.paths is None
-        self.goes_along = self.is_timed and is_bare and not mover.judges
+        self.goes_along = self.is_timed and is_bare and not (mover.judges or self.winds)
         """Whether this state may go from sample to sample in lockstep with others."""
-        self._look: Callable[[], int]
-        self._plays: dict[int, Any] = {}
-        row = session.row("contacts")
-        if self.asks:
-            given = self._given
-            self._look = AskedLook(session, row, self._moving, ("told",), given, self._ask)
-            self._plays[MANY] = AskedPlays(
-                session, MANY, self._moving, self.outputs, evaluation_times(mover.method), given, self._ask,
-                self._close if acting.asks_motion else None, mover.chosen.reuses,
-            )  # fmt: skip
-        else:
-            self._look = session.piece(0, row, self._moving, ("told",))
         self.eases = EASES * h * min(1.0, max(FINEST, sqrt(problem.rtol / ROUGH)))
         """The time [s] in which friction turns a slip, at the quickest."""
         self.patience = PATIENCE * max(1.0, (ROUGH / problem.rtol) ** 0.2)
         """So many attempts may take as long as a careful step does."""
         self.heavy = LIGHT * max(float(np.linalg.norm(system.mechanics.gravity)), length)
-        self.steps, self.end, self.tau = 0, window.end, np.zeros(system.nv)
         self.longest = np.inf
         """The longest step [s]."""
         self.turnover = 0.0
         """The energy [J] that was moved about before the stretch that works are counted in."""
+
+    def _ask_at_stages(self) -> None:
+        """Let Python be asked at every stage from now on."""
+        session, stages, mover = self.session, self._given, self.mover
+        self.asks, self.motors = True, []
+        if self.mover.motors:
+            self.b[FORCE_INPUTS][:] = 0.0
+        self._look = AskedLook(session, session.row("contacts"), self._moving, ("told",), stages, self._ask)
+        self._plays[MANY] = AskedPlays(
+            session, MANY, self._moving, self.outputs, evaluation_times(mover.method, True), stages, self._ask,
+            len(self.tau), self._close if self.acting.asks_motion else None, mover.chosen.reuses,
+        )  # fmt: skip
+
+    @property
+    def is_timed(self) -> bool:
+        """Return whether a controller is asked at samples, up to which steps tell all that is to be known."""
+        clock, b = self.free_motion.acting.clock, self.b
+        return clock is not None and not self.asks and self.ends_at_result and "met" in b
 
     @property
     def _given(self) -> tuple[str, ...]:
@@ -200,6 +226,7 @@ class QuickSteps:
         found: tuple[str, ...] = (self.mover.target,)
         found += (wrench,) if acting.has_python_elements else ()
         found += (FORCE_INPUTS,) if acting.asks_wrenches else ()
+        found += ("fields",) if self.bends else ()
         return (*found, "q", "qd", "qdd_given") if acting.asks_motion else found
 
     def _ask(self, t: float, trial: bool) -> np.ndarray:
@@ -207,16 +234,20 @@ class QuickSteps:
         b, acting = self.b, self.acting
         if acting.asks_motion:
             b["q"][:], b["qd"][:], b["qdd_given"][:] = acting.prescribed.imposed(t, b["q"], b["qd"])
-        tau = self.tau
+        tau, control = self.tau, self.free_motion.acting
         if self.controls:
-            tau = self.free_motion.acting.command(t, b["q"], b["qd"], trial=trial)[0]
-        acts = tau[None]
+            tau = control.command(t, b["q"], b["qd"], trial=trial)[0]
+        # What acts at joints that close loops is another force of the tree at every stage.
+        acts = control.at_tree(b["q"], tau[None])
         if acting.has_python_elements:
-            acts, wrenches = acting.beyond_compiled(b["q"], b["qd"], acts, np.zeros((1, 0)))
+            near = self.free_motion.near_positions(t, b["q"][0], b["qd"][0])
+            acts, wrenches = acting.beyond_compiled(b["q"], b["qd"], acts, near)
             b["f_given" if "f_given" in b else "f_ext"][:] = wrenches
         b[self.mover.target][:] = acts
         if acting.asks_wrenches:
             b[FORCE_INPUTS][:] = acting.told_wrenches(t, b["q"], b["qd"], trial)
+        if self.bends:
+            b["fields"][:] = self.inside.places.fields(b["q"])
         return tau
 
     def _close(self, t: float) -> None:
@@ -237,16 +268,20 @@ class QuickSteps:
     def look_often(self, often: bool) -> None:
         """Let no step pass over what acts by itself, where contacts that hold a mechanism still leave steps as large as
         can be."""
-        is_python = self.acting.is_python
-        self.longest = self.window.duration / OFTEN if often and is_python else np.inf
+        looks = often and self.acting.is_python and self.step is None
+        self.longest = self.window.duration / OFTEN if looks else np.inf
 
     def keep_time(self, t: float, q: np.ndarray, v: np.ndarray) -> None:
         """Go on from a time and a state q (nq,), v (nv,) that the motion has come to, up to where control forces
         change."""
         self.free_motion.keep_time(t, q, v)
+        if self.winds:
+            self.free_motion.turns.know(np.array([t]), q[None], v[None])
         self.end = self.free_motion.until(self.window.end)
-        if not self.controls:
-            self.tau = self.free_motion.command(t, q, v)
+        if not self.controls and self.free_motion.acting.control is not None:
+            self.tau = self.free_motion.commands(t, q, v)
+            if self.free_motion.acting.at_loops.difference(self.acting.motors) and not self.asks:
+                self._ask_at_stages()
 
     def _put(
         self, t: float, q: np.ndarray, v: np.ndarray, work: np.ndarray, h: float, end: float,
@@ -263,11 +298,15 @@ class QuickSteps:
     ) -> None:
         b = self.b
         b["q"][0], b["qd"][0], b["t"][0, 0], b["h"][0, 0], b["end"][0, 0] = q, v, t, h, end
-        b[self.mover.target][0] = self.tau
+        b[self.mover.target][0] = self.tau[: self.system.nv]
+        if self.motors:
+            b[FORCE_INPUTS][0, self.acting.wrench_width :] = self.tau[self.motors]
         if self.mover.counts:
             b["work"][0] = work
         if self.mover.judges:
             b["turnover"][0, 0] = self.turnover + np.abs(work).sum()
+        if NEAR in b:
+            b[NEAR][:] = self.free_motion.near_positions(t, q, v)
         if self.acting.paths is not None:
             self._follow_paths(t, self.acting.paths)
 
@@ -306,7 +345,9 @@ class QuickSteps:
         q, v = r["q"][0].copy(), r["qd"][0].copy()
         # Where loops have gone back to a closed state, contacts do not stand where the last stage did.
         told = (
-            r["told_now"][0].reshape(-1, TOLD).copy() if not self.closes else self.look(state.t + span, q, v)
+            r["told_now"][0].reshape(-1, TOLD).copy()
+            if self.ends_at_result
+            else self.look(state.t + span, q, v)
         )
         return ContactState(state.t + span, q, v, work, told, tau)
 
@@ -314,7 +355,7 @@ class QuickSteps:
     def wide(self) -> Program:
         """Return the step for many states; that of this one where it has another tape than they have."""
         mover, every = self.mover, self.every
-        if every is None or every.variants.shape == ():
+        if every is None or every.variants.shape == () or self.motors:
             return mover.program_for(MANY)
         acting = ActingForces(replace(self.acting.problem, system=every), ())
         acting.use_paths(self.window.begin)
@@ -361,6 +402,7 @@ class QuickSteps:
     ) -> Going[ContactSteps]:
         """Take some steps behind a state, the first of about h seconds, up to where a contact changes or to the end;
         `last` are the error and the size of the step before, if there was one."""
+        h = h if self.step is None else self.step
         end = self.end if h < 0.25 * self.longest else min(self.end, state.t + self.longest)
         self._put(state.t, state.q, state.v, state.work, h, end, last)
         r, plays, bad = yield from self._played((float(self.b["end"][0, 0]) - state.t) / h)
@@ -400,10 +442,13 @@ class QuickSteps:
         told = _rows(r["told"], begins).reshape(len(begins), *self.shape)
         tau = self._plays[MANY].tau[begins] if self.asks else self.tau
         ahead = None
-        if taken and taken[-1] == plays - 1 and not self.closes:
+        if taken and taken[-1] == plays - 1 and self.ends_at_result:
             now = self._plays[MANY].tau_now.copy() if self.asks else self.tau
             ahead = r["told_now"][taken[-1]].copy(), now
         work = _rows(r["work"], taken) if self.mover.counts else np.zeros((len(taken), len(SOURCES)))
+        if self.winds and taken:
+            near = self.acting.near_by_joint(r[NEAR][taken]) if NEAR in r else None
+            self.free_motion.turns.know(np.array(times[1:]), r["q"][taken], r["qd"][taken], near)
         lost = (
             doubted
             or (count < plays and long < 0)
@@ -411,7 +456,7 @@ class QuickSteps:
             or size < COLLAPSE
         )
         met = met_last = True
-        if "met" in self.outputs and not self.closes:
+        if "met" in self.outputs and self.ends_at_result:
             found = r["met"][:count, 0].tolist()
             met, met_last = any(found[k] > 0.5 for k in taken), bool(taken) and found[taken[-1]] > 0.5
         return ContactSteps(

@@ -33,7 +33,7 @@ from catena.simulation.contacts.free_motion import FreeMotion
 from catena.simulation.contacts.geometry import ContactPlaces
 from catena.simulation.contacts.holding import Holding
 from catena.simulation.contacts.impulses import ImpulseSteps
-from catena.simulation.contacts.inside import Inside, can_be_inside, is_rigid_tree
+from catena.simulation.contacts.inside import Inside, can_be_inside, is_rigid_tree, steps_look_back
 from catena.simulation.contacts.instant_loads import InstantLoads
 from catena.simulation.contacts.jumps import Jumps
 from catena.simulation.contacts.looking import LIFTS, SLIPPING, STOPS, ContactChange
@@ -59,7 +59,6 @@ from catena.simulation.results.trajectory import Trajectory
 from catena.simulation.results.transition import Transition
 from catena.simulation.run_start import energy_at_hand
 from catena.simulation.snapshot import Snapshot, memory_of
-from catena.simulation.stepping.integrators import ADAPTIVE
 from catena.simulation.structure_changes import (
     ChangingRun,
     PerStructure,
@@ -171,10 +170,11 @@ class ContactRun:
         self.free_motion.places.refer(q)
         self.free_motion.weigh(q)
         self.inside = Inside(self.free_motion.places)
-        # Forces that a controller gives at joints that close loops are other forces of the tree at every stage.
-        self.is_inside = self.is_inside and not self.free_motion.acting.loop_columns
         if self.is_inside:
-            self.loads = InstantLoads(self.free_motion.acting, bool(self.free_motion.places.dry))
+            free_motion = self.free_motion
+            self.loads = InstantLoads(
+                free_motion.acting, bool(free_motion.places.dry), free_motion.near_positions
+            )
             self.deciding.mobile = Mobile(self.loads, self.inside)
 
     def go(self, q: Any, v: Any) -> Trajectory:
@@ -322,7 +322,7 @@ class ContactRun:
     def _quick_stretch(self, holding: Holding) -> Going[list[Happening] | None]:
         """Do what `_stretch` does by compiled steps; None where they do not know all that acts, or cannot vouch for
         it."""
-        if not (self.is_inside and self.free_motion.problem.integrator in ADAPTIVE):
+        if not self.is_inside or steps_look_back(self.free_motion.problem.integrator):
             return None
         if self.by_python is self.standing:
             return None
@@ -443,7 +443,7 @@ class ContactRun:
             return Transition(self.now, why, found.lost, {}, 0.0, told)
         told_impulse = found.impulse
         if self.free_motion.places.turns.any():
-            told_impulse = self.free_motion.places.at(q[None], v[None]).told(found.impulse[None])[0]
+            told_impulse = self.free_motion.places.at(q[None], v[None]).in_frame_axes(found.impulse[None])[0]
         pushed = np.flatnonzero(found.impulse[: len(self.given)].any(axis=1)).tolist()
         impulse = {self.contacts[k].label: told_impulse[k] for k in pushed}
         error: Any = self.jumps.add(self.free_motion.places, q, v, found) if self.is_free else np.nan

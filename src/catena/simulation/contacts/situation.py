@@ -136,7 +136,9 @@ class Mobile:
         """Finds what contacts bear where Python knows what acts behind impulses."""
         last: int | None = None
         acting = loads.acting
-        self.look = session.piece(0, law, ("q", "qd", *loads.changing), ("told", "W", *self.settled))
+        self.places = inside.places
+        bent = ("fields",) if self.places.on_fields else ()
+        self.look = session.piece(0, law, ("q", "qd", *bent, *loads.changing), ("told", "W", *self.settled))
         self.find = session.piece(law, row, ("asked",), ("found",))
         if "wishes" in self.b:
             last = session.row("decision")
@@ -152,6 +154,8 @@ class Mobile:
         finite, or next to a singular configuration of loops."""
         self.loads.put(self.b, t, q, v, tau)
         self.b["q"][0], self.b["qd"][0] = q, v
+        if self.places.on_fields:
+            self.b["fields"][:] = self.places.fields(q[None])
         if self.look() or (
             self.settled and not is_trusted(0.0, *(float(self.b[name][0, 0]) for name in self.settled))
         ):

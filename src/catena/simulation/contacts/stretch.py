@@ -1,8 +1,8 @@
 """Motion with contacts as they are, up to the first change of one of them, or to an event.
 
-Where nothing slides, points that stick are joints (`stuck`) and the motion is that of any other mechanism. Otherwise
-all contacts that touch get forces: within the compiled step (`inside`) where everything else that acts is compiled too,
-else from Python, which is asked at every stage (`holding`).
+Here Python moves what compiled steps cannot (`inside`). Where nothing slides, points that stick are joints (`stuck`)
+and the motion is that of any other mechanism. Otherwise all contacts that touch get forces from Python, which is asked
+at every stage (`holding`).
 """
 
 from __future__ import annotations
@@ -17,13 +17,12 @@ from catena.dynamics.contacts.contact_forces import PULL
 from catena.simulation.arguments import TimeSpan, TimeWindow
 from catena.simulation.contacts.free_motion import FreeMotion
 from catena.simulation.contacts.holding import Holding
-from catena.simulation.contacts.inside import Inside, can_be_inside
 from catena.simulation.contacts.joining import cut, joined
 from catena.simulation.contacts.looking import ContactChange, Looking
 from catena.simulation.following import Following
 from catena.simulation.guards.events import Event
 from catena.simulation.lanes import Going, alone
-from catena.simulation.problem import Problem, Touching
+from catena.simulation.problem import Problem
 from catena.simulation.results.segment import Segment
 from catena.simulation.run import Run
 from catena.simulation.run_start import RunStart, longest_step
@@ -96,14 +95,10 @@ class ContactStretch:
         looking, duration = Looking(self.holding, self.window.duration), self.window.duration
         looking.begin(self.free_motion.places.gaps(q[None])[0])
         runs: list[Segment] = []
-        inside = Inside(self.free_motion.places)
-        given = self.free_motion.problem
-        # Steps of a run that know contacts are told of nothing else that acts than a controller.
-        alone = not given.motion and not given.forces
-        self.inside = self.pushes and alone and can_be_inside(given, self.free_motion.places)
-        asks = (self.pushes and not self.inside) or given.control is not None
+        problem = self.free_motion.problem
+        asks = self.pushes or problem.control is not None
         t, part, most = start, (FIRST if asks else FIRST_COMPILED), SOON
-        if given.integrator in SOLVERS and not self.holding.rubs:
+        if problem.integrator in SOLVERS and not self.holding.rubs:
             # These begin with small steps of low order, so that they are not broken off where nothing can be stiff.
             most = PATIENT
         while True:
@@ -111,12 +106,7 @@ class ContactStretch:
             yield from self.free_motion.waiting(t, q, v)
             self.free_motion.keep_time(t, q, v)
             span = TimeSpan(t, min(t + part * duration, self.free_motion.until(self.window.end)))
-            run, enough = None, False
-            if self.inside:
-                run, enough = self._compiled(inside, span, q, v, looking.deep, most)
-            if run is None and not enough:
-                self.inside = False
-                run, enough = self._part(system, span, q, v, most)
+            run, enough = self._part(system, span, q, v, most)
             rubs = self.holding.rubs
             if run is None and enough and not rubs and most < PATIENT:
                 most *= 2
@@ -156,33 +146,16 @@ class ContactStretch:
     ) -> tuple[Segment | None, bool]:
         """Return the motion over a time, or less if it took more than `most` evaluations, which is told; None if it did
         not get on."""
-        given = self.free_motion.problem
+        acting = self.free_motion.problem
         control = self._control(FOR_EVER)
-        forces = dict(given.forces)
+        forces = dict(acting.forces)
         if self.pushes:
             forces |= _Pushing(self.holding, control, self._held(span.start, q, v), most).functions()
         near = {joint: x for joint, x in self.free_motion.near.items() if joint in system.loops}
         turned = self.free_motion.turns.at(np.array([span.start]), q[None], v[None])
         near |= {joint: x[0] for joint, x in turned.items()}
-        problem = Problem(system, control, given.motion, forces, **self.options, near=near, sticks=False)
+        problem = Problem(system, control, acting.motion, forces, **self.options, near=near, sticks=False)
         return self._moved(problem, span, q, v)
-
-    def _compiled(
-        self, inside: Inside, span: TimeSpan, q: np.ndarray, v: np.ndarray, deep: np.ndarray, most: int
-    ) -> tuple[Segment | None, bool]:
-        """Return what `_part` does, at most up to the step in which a contact changes, by compiled steps; None where
-        these cannot vouch for the forces of contacts."""
-        holding = self.holding
-        holding.forces(np.array([span.start]), q[None], v[None], np.zeros((1, len(v))))
-        if holding.redundant:
-            return None, False
-        told = Touching(inside.nodes, inside.told(holding, deep).reshape(-1))
-        problem = Problem(self.free_motion.system, self._control(most), touching=told, **self.options)
-        run, enough = self._moved(problem, span, q, v)
-        if run is None:
-            return None, enough
-        given = holding.forces(run.t, run.q, run.v, run.tree_forces)
-        return replace(run, wrenches=holding.places.wrenches(given.touches, given.f)), enough
 
     def _moved(
         self, problem: Problem, span: TimeSpan, q: np.ndarray, v: np.ndarray
@@ -224,7 +197,7 @@ class ContactStretch:
         """Return the forces that a controller with a rate has given last, as it gives them, None for other ones. No
         part of a stretch goes beyond its next sample."""
         free = self.free_motion
-        return None if free.acting.clock is None else free.acting.as_given(free.told(t, q, v))
+        return None if free.acting.clock is None else free.acting.as_given(free.commands(t, q, v))
 
     def _until(self, run: Segment, t: float) -> Segment:
         """Return a run up to a time, with the events that it has met by then."""
@@ -236,7 +209,7 @@ class ContactStretch:
 
     def _tell_last(self, run: Segment) -> None:
         """Ask for the control forces at the end of a run."""
-        told = self.free_motion.told(float(run.t[-1]), run.q[-1], run.v[-1])
+        told = self.free_motion.commands(float(run.t[-1]), run.q[-1], run.v[-1])
         run.tau[-1] = told[: self.free_motion.system.nv]
         for joint, force in self.free_motion.acting.loop_forces(told).items():
             if joint in run.loop_forces:

@@ -103,7 +103,7 @@ def _with_wrenches(run: Segment, free_motion: FreeMotion, f: np.ndarray) -> Segm
     places, names = free_motion.places, tuple(run.wrenches)
 
     def wrenches() -> dict[str, np.ndarray]:
-        pushes = places.at(run.q, run.v).pushing(f)
+        pushes = places.at(run.q, run.v).in_own_axes(f)
         if run.stop_forces:
             pushes[:, [k for k, *_ in places.in_joints]] = 0.0
         given = free_motion.outside(run.t, run.q, run.v)[0]
@@ -124,8 +124,20 @@ def _find_drives(some: Sequence[Passed]) -> None:
         given, accelerations = free_motion.outside(t, q, v)
         pushes = np.concatenate([part.pushes for part in own if part.pushes is not None])
         wrenches = free_motion.with_contacts(given, q, v, pushes)
-        besides = free_motion.besides(t, q, v)
+        besides = replace(
+            free_motion.besides(t, q, v), motors=_motors(free_motion, [part.run for part in own])
+        )
         tau = loads.with_drives(free_motion.system, q, v, tau, wrenches, accelerations, besides)
         ends = np.cumsum([len(part.run.t) for part in own])[:-1]
         for part, forces in zip(own, np.split(tau, ends), strict=True):
             part.run, part.pushes = replace(part.run, tau=forces), None
+
+
+def _motors(free_motion: FreeMotion, runs: Sequence[Segment]) -> dict[str, np.ndarray]:
+    """Return the control forces (samples, n) at joints that close loops by joint, of some runs one behind the other."""
+    columns = free_motion.acting.loop_columns
+    sizes = {name: columns[name].stop - columns[name].start for run in runs for name in run.loop_forces}
+    return {
+        name: np.concatenate([run.loop_forces.get(name, np.zeros((len(run.t), size))) for run in runs])
+        for name, size in sizes.items()
+    }

@@ -16,7 +16,7 @@ from catena.kernels.session import Piece
 
 Ask = Callable[[float, bool], np.ndarray]
 """Writes what acts at a time, and at the state in the buffers of a session, to these buffers, and returns the control
-forces (nv,); the state may be a trial."""
+forces (width,); the state may be a trial."""
 
 
 class AskedPlays:
@@ -24,16 +24,16 @@ class AskedPlays:
     The buffers `inputs` are packed before, `outputs` are recorded after each of them, and `ask` writes the inputs
     `given`; `close`, if it is not None, puts prescribed joints where they are at the end of a step, given its time; one
     that `reuses` the last stage of a step as the first of the next asks once for both.
-    `tau` (steps, nv) are the control forces with which steps began, `tau_now` (nv,) those of the last stage."""
+    `tau` (steps, width) are the control forces with which steps began, `tau_now` (width,) those of the last stage."""
 
     def __init__(
         self, session: Session, steps: int, inputs: Sequence[str], outputs: Sequence[str], times: Sequence[float],
-        given: Sequence[str], ask: Ask, close: Callable[[float], None] | None = None, reuses: bool = True,
+        given: Sequence[str], ask: Ask, width: int, close: Callable[[float], None] | None = None, reuses: bool = True,
     ) -> None:  # fmt: skip
         self.b, self.times, self.ask, self.close = session.buffers, times, ask, close
         self.outputs = tuple(outputs)
         self.results = {name: np.zeros((steps, *self.b[name].shape[1:])) for name in outputs}
-        self.tau_now = np.zeros(self.b["qd"].shape[-1])
+        self.tau_now = np.zeros(width)
         self.tau = np.zeros((steps, len(self.tau_now)))
         rows = [row for name, row in session.program.tape.pauses if name == "forces"]
         told, state = ("q", "qd"), ("q", "qd", "error_0")

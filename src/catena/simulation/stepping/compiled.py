@@ -21,7 +21,6 @@ from catena.kernels.program import ONLY_FIRST
 from catena.simulation.acting.acting_forces import ActingForces
 from catena.simulation.acting.compiled_law import CompiledLaw, HeldCommand
 from catena.simulation.results.transition import Transition, change_of_coordinates
-from catena.simulation.stepping.breaking_off import ContactChanged
 from catena.simulation.stepping.chosen_step import chosen_step, constant_inputs
 from catena.simulation.stepping.drift import Drift
 from catena.simulation.stepping.faults import undecided_message
@@ -387,8 +386,6 @@ class CompiledSteps:
         halted = np.flatnonzero((out["halt"][:, -1, 0] > 0.5) & unfinished)
         if self.sticks:
             self.require_senses(active[halted], t)
-        if self.acting.problem.touching is not None and len(halted):
-            raise ContactChanged
         if self.landing is not None:
             self.single.finish(active[halted], t, q, v, tau, ends, nodes)
             return

@@ -9,7 +9,6 @@ import numpy as np
 
 from catena.errors import SimulationError
 from catena.simulation.arguments import TimeSpan
-from catena.simulation.stepping.breaking_off import ContactChanged
 from catena.simulation.stepping.faults import too_long_message
 from catena.simulation.stepping.methods.time_stepping import CONTACT_NUMBERS
 from catena.simulation.stepping.paused import PausedSteps
@@ -56,8 +55,6 @@ class SingleSteps:
             if spent.any():
                 steps.choose_anew(who, t, q, spent)
             return paused.is_finite
-        if steps.acting.problem.touching is not None:
-            raise ContactChanged
         if steps.sticks:
             steps.keep(who, t, q, v, out)
             steps.require_senses(who, t)

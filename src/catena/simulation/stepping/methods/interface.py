@@ -86,7 +86,7 @@ def ground_inputs(stages: Stages) -> dict[str, Any]:
     if variant.observed:
         found["observed"] = GroundField(variant.observed)
     if variant.touches:
-        found["contacts"] = GroundField(contact_forces.SIZE * len(variant.touches))
+        found |= contact_forces.contact_inputs(variant.touches)
     if stages.method.lands:
         touching, stops, _ = variant.counted_rows
         found |= {name: GroundField(1) for name in CONTACT_NUMBERS}

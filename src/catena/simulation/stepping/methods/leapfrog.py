@@ -27,4 +27,5 @@ def leap(body: Any, ground: Any) -> None:
 
 def sweeps(stages: Stages) -> list[Sweep]:
     """Return the sweeps of a step."""
-    return [drift, *stages.accelerations(0.5), leap]
+    begins = stages.accelerations(0.0) if stages.variant.touches else []
+    return [*begins, drift, *stages.accelerations(0.5), leap]

@@ -44,8 +44,8 @@ class Method:
 
 
 @cache
-def method_of(name: str) -> Method:
-    """Return the method of this name."""
+def method_of(name: str, touches: bool = False) -> Method:
+    """Return the method of this name. Where something touches, it looks at the state with which a step begins."""
     if name == "abm4":
         kinds = (("q_past", POSITION), ("v_past", VELOCITY), ("a_past", VELOCITY))
         history = {f"{field}_{j}": extent for j in range(1, PAST + 1) for field, extent in kinds}
@@ -54,7 +54,7 @@ def method_of(name: str) -> Method:
     if name == "semi_implicit":
         return Method(name, (0.0,))
     if name == "leapfrog":
-        return Method(name, (0.5,))
+        return Method(name, (0.0, 0.5), (0.0, 1.0)) if touches else Method(name, (0.5,))
     if name == "time_stepping":
         past = {"a_past": VELOCITY}
         return Method(name, (0.5,), past=past, rewritten=frozenset({*past, "first", "resists", "gained"}))

@@ -25,7 +25,7 @@ from collections.abc import Callable, Mapping
 from functools import lru_cache, partial
 from typing import Any
 
-from catena.dynamics.contacts import contact_elimination, contact_forces, impulse_law, unit_rows
+from catena.dynamics.contacts import contact_elimination, contact_forces, impulse_law
 from catena.dynamics.elements.force_sweeps import GIVEN, SHARED
 from catena.dynamics.loops.elimination.dry_loops import (
     at_dry_loops,
@@ -90,9 +90,10 @@ MOVES: dict[str, Callable[[Stages], list[Sweep]]] = {
 """How methods that are no tables of coefficients move a mechanism."""
 
 
-def evaluation_times(method: str) -> tuple[float, ...]:
-    """Return when a step asks for accelerations, as parts of its duration, in order."""
-    return method_of(method).times
+def evaluation_times(method: str, touches: bool = False) -> tuple[float, ...]:
+    """Return when a step, in which something `touches` or not, asks for accelerations, as parts of its duration, in
+    order."""
+    return method_of(method, touches).times
 
 
 def start_acceleration(method: str) -> str:
@@ -138,7 +139,7 @@ def _plain_step(variant: StepVariant, observer: ObserverFunction | None) -> Algo
 
 def _assembled(variant: StepVariant, formulas: CompiledLaws) -> Algorithm:
     """Return the step: its opening, what schedules call, the stages, the closing of loops, and the decision."""
-    method = method_of(variant.method)
+    method = method_of(variant.method, bool(variant.touches))
     stages = Stages(variant, method, formulas, reuses_last_stage(variant), judges_works(variant))
     dynamics, touching = stages.dynamics, bool(variant.touches)
     # What schedules call is traced first, because it writes what other steps read; what the implicit method lends is
@@ -305,8 +306,8 @@ def _called(stages: Stages) -> list[Sweep]:
             *contact_forces.solving(len(variant.touches), variant.least),
         ]
     if stages.method.lands:
-        sweeps += [*unit_rows.called(variant.bent_rows), *impulse_law.LAW_STEPS]
-        sweeps += [contact_forces.push_dry, *contact_elimination.ASKING] if variant.sort else []
+        sweeps += impulse_law.called(variant.rows)
+        sweeps += contact_elimination.ASKING if variant.sort else ()
     return sweeps
 
 

@@ -6,8 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from catena.dynamics.contacts.contact_forces import Pair, code
-from catena.dynamics.contacts.unit_rows import CutUnit, JointUnit, TouchingUnit, Unit
+from catena.dynamics.contacts.contact_forces import Pair, bent_floors, code
 from catena.dynamics.loops.elimination import EliminationShape
 
 
@@ -87,7 +86,7 @@ class StepVariant:
     sticks: bool = False
     loops_stick: bool = False
     bears: bool = False
-    rows: tuple[Unit, ...] = ()
+    rows: tuple[Pair, ...] = ()
     coordinates: str = "joint"
     observed: int = 0
     supplied: bool = False
@@ -95,24 +94,24 @@ class StepVariant:
     @property
     def rubs(self) -> bool:
         """Return whether dry friction is among the rows."""
-        return any(isinstance(unit, JointUnit) and not unit.is_stop for unit in self.rows)
+        return any(unit.rubs for unit in self.rows)
 
     @property
     def counted_rows(self) -> tuple[int, int, int]:
         """Return how many contacts, stops and joints with dry friction are among the rows."""
-        joints = [unit for unit in self.rows if isinstance(unit, JointUnit)]
-        stops = sum(unit.is_stop for unit in joints)
-        return len(self.rows) - len(joints) - self.cut_rows, stops, len(joints) - stops
+        stops = sum(unit.is_inside and not unit.rubs for unit in self.rows)
+        rubbing = sum(unit.is_inside and unit.rubs for unit in self.rows)
+        return len(self.rows) - stops - rubbing - self.cut_rows, stops, rubbing
 
     @property
     def cut_rows(self) -> int:
         """Return how many components of joints that close loops are among the rows, with dry friction."""
-        return sum(isinstance(unit, CutUnit) for unit in self.rows)
+        return sum(unit.is_cut for unit in self.rows)
 
     @cached_property
     def bent_rows(self) -> int:
         """Return how many contacts with height fields are among the rows."""
-        return sum(isinstance(unit, TouchingUnit) and unit.is_bent for unit in self.rows)
+        return bent_floors(self.rows)
 
     @property
     def is_minimal(self) -> bool:

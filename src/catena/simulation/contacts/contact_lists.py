@@ -1,4 +1,4 @@
-"""Contacts and stops as users give them."""
+"""Contacts and stops as users list them."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from catena.simulation.contacts.stop import Stop
 from catena.validation import entries, shown
 
 
-def tips_apart(given: Any) -> tuple[tuple[Contact | Stop, ...], tuple[TipContact, ...]]:
+def tips_apart(contacts: Any) -> tuple[tuple[Contact | Stop, ...], tuple[TipContact, ...]]:
     """Return contacts and stops that are made and broken, and contacts of tips that always hold, from one or many."""
-    listed = _listed(given)
+    listed = _listed(contacts)
     if not listed:
         return (), ()
     tips = tuple(contact for contact in listed if isinstance(contact, TipContact))
@@ -26,18 +26,18 @@ def tips_apart(given: Any) -> tuple[tuple[Contact | Stop, ...], tuple[TipContact
     return others, tips
 
 
-def _listed(given: Any) -> tuple[Any, ...]:
-    if type(given) is tuple:
-        return given
+def _listed(contacts: Any) -> tuple[Any, ...]:
+    if type(contacts) is tuple:
+        return contacts
     try:
-        return (given,) if isinstance(given, Contact | Stop | TipContact) else entries(given)
+        return (contacts,) if isinstance(contacts, Contact | Stop | TipContact) else entries(contacts)
     except ValueError:
-        return (given,)
+        return (contacts,)
 
 
-def contact_list(given: Any) -> tuple[Contact | Stop, ...]:
+def contact_list(contacts: Any) -> tuple[Contact | Stop, ...]:
     """Return contacts from one or many."""
-    listed = _listed(given)
+    listed = _listed(contacts)
     for contact in listed:
         if not isinstance(contact, Contact | Stop):
             raise StateError(
