@@ -103,18 +103,6 @@ class ForceKind(Parametric, ABC):
         """Return this kind where the acceleration of gravity (3,) is so much; itself unless it `weighs`."""
         return self
 
-    @abstractmethod
-    def load(self, at: Any) -> Any:
-        """Return what the force does in this state."""
-
-    def energy(self, at: Any) -> Scalar:
-        """Return the energy that is stored in this state, zero unless the kind `stores` some."""
-        return 0.0
-
-    def outputs(self, at: Any) -> Mapping[str, Any]:
-        """Return {name: number} of what is worth recording in this state, besides energy and power."""
-        return {}
-
 
 class FrameForce(ForceKind):
     """A force between two frames: `load(at: Relative)` is the wrench [moment; force] on b, in b's axes at b's
@@ -128,6 +116,14 @@ class FrameForce(ForceKind):
     def load(self, at: Relative) -> Force:
         """Return the wrench [moment; force] on b, at b's origin in b's axes."""
 
+    def energy(self, at: Relative) -> Scalar:
+        """Return the energy that is stored in this state, zero unless the kind `stores` some."""
+        return 0.0
+
+    def outputs(self, at: Relative) -> Mapping[str, Scalar]:
+        """Return {name: number} of what is worth recording in this state, besides energy and power."""
+        return {}
+
 
 class JointForce(ForceKind):
     """A force at a joint. `load(at: AtJoint)` is the joint force (nv,)."""
@@ -136,7 +132,7 @@ class JointForce(ForceKind):
     """Whether the position of the joint matters, so that its whole turns are counted."""
 
     @property
-    def dampers(self) -> tuple[Any, ...]:
+    def dampers(self) -> tuple[Scalar, ...]:
         """How much it resists each velocity component (nv,) in proportion, whatever the position, which a step may take
         over its whole length; none where that is left to `load` alone."""
         return ()
@@ -144,6 +140,14 @@ class JointForce(ForceKind):
     @abstractmethod
     def load(self, at: AtJoint) -> np.ndarray:
         """Return the joint force (nv,)."""
+
+    def energy(self, at: AtJoint) -> Scalar:
+        """Return the energy that is stored in this state, zero unless the kind `stores` some."""
+        return 0.0
+
+    def outputs(self, at: AtJoint) -> Mapping[str, Scalar]:
+        """Return {name: number} of what is worth recording in this state, besides energy and power."""
+        return {}
 
     def check(self, joint: JointKind, who: str) -> None:
         """Raise a ModelError that begins with `who` unless the kind fits a joint of this kind. Numbers."""

@@ -97,7 +97,10 @@ WILD = frozenset("*?[")
 
 
 def selected(
-    what: str, given: str | Iterable[str], names: Collection[str], wanted: Callable[[str], bool] | None = None
+    what: str,
+    patterns: str | Iterable[str],
+    names: Collection[str],
+    wanted: Callable[[str], bool] | None = None,
 ) -> tuple[str, ...]:
     """Return the names that are given or look like one of the given patterns, each once, in the order of `names`.
 
@@ -105,9 +108,9 @@ def selected(
     has a wildcard in it. What stands for no name at all is an error.
     """
     try:
-        asked: tuple[Any, ...] = (given,) if isinstance(given, Mapping) else entries(given)
+        asked: tuple[Any, ...] = (patterns,) if isinstance(patterns, Mapping) else entries(patterns)
     except ValueError:
-        asked = (given,)
+        asked = (patterns,)
     found: set[str] = set()
     for one in asked:
         if not isinstance(one, str) or one in names or not WILD & set(one):

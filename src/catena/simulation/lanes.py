@@ -68,15 +68,15 @@ Going = Generator[Play, Played, T]
 def alone(motion: Going[T]) -> T:
     """Let a motion go on to its end by itself, and return what it returns."""
     step: Any = motion.send
-    given: Any = None
+    answer: Any = None
     try:
         while True:
-            who, count = step(given)
+            who, count = step(answer)
             try:
-                step, given = motion.send, who.alone(count)
+                step, answer = motion.send, who.alone(count)
             except BaseException as error:
                 # The motion knows what there is of it.
-                step, given = motion.throw, error
+                step, answer = motion.throw, error
     except StopIteration as end:
         found: T = end.value
         return found
@@ -86,16 +86,16 @@ def remembering(motion: Going[T], control: Any, memory: Snapshot) -> Going[T]:
     """Let a motion go on with a memory of its own in a controller that others ask too, which is put there when it
     does."""
     step: Any = motion.send
-    given: Any = None
+    answer: Any = None
     while True:
         memory.restore()
         try:
-            wanted = step(given)
+            wanted = step(answer)
         except StopIteration as end:
             found: T = end.value
             return found
         memory = Snapshot(memory_of(control))
-        step, given = motion.send, (yield wanted)
+        step, answer = motion.send, (yield wanted)
 
 
 def together(
@@ -106,10 +106,10 @@ def together(
     found, fresh, going = dict[int, T](), iter(range(len(motions))), 0
     groups = dict[tuple[bool, int], list[tuple[int, Play]]]()
 
-    def go_on(k: int, given: Any) -> int:
+    def go_on(k: int, answer: Any) -> int:
         """Let a motion go on to where it waits, and return 1 where it does, 0 at its end."""
         try:
-            wanted = motions[k].send(given)
+            wanted = motions[k].send(answer)
         except StopIteration as end:
             found[k] = end.value
             return 0
@@ -124,8 +124,8 @@ def together(
             if groups:
                 some = groups.pop(min(groups, key=lambda key: (-len(groups[key]), key[0])))
                 some.sort(key=_steps_ahead)
-                told = _played([wanted for _, wanted in some])
-                going += sum(go_on(k, one) for (k, _), one in zip(some, told, strict=True)) - len(some)
+                answers = _played([wanted for _, wanted in some])
+                going += sum(go_on(k, one) for (k, _), one in zip(some, answers, strict=True)) - len(some)
             if tick is not None:
                 everyone = (wanted.who.b["t"].item() for group in groups.values() for _, wanted in group)
                 tick(list(everyone), len(found))

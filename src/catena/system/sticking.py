@@ -214,7 +214,7 @@ def sense_search(
 ) -> SenseSearch:  # fmt: skip
     """Return the search for what sticks in states q (..., nq), v (..., nv) under joint forces tau (..., nv)."""
     q, v, tau, loop_tau = as_arrays(system, q, v, tau)
-    driven, given, drives = prescribed_accelerations(
+    driven, accelerations, drives = prescribed_accelerations(
         system.mechanism, system.plan, {} if prescribed is None else prescribed
     )
     if drives:
@@ -230,7 +230,7 @@ def sense_search(
         system.mechanics.evaluator.checked(dynamics.articulated_body, name, x) for name, x in state.items()
     )
     outside = system._outside(f_ext, base_acceleration)
-    shaped = {"q": q, "v": v, "tau": tau, "prescribed": given}
+    shaped = {"q": q, "v": v, "tau": tau, "prescribed": accelerations}
     if outside["f_ext"] is not None:
         shaped["f_ext"] = outside["f_ext"]
     batch = arrays.batch_shape(shaped)
@@ -239,9 +239,9 @@ def sense_search(
         tau, outside["f_ext"] = _in_place(system, q, v, tau, outside["f_ext"], batch, near)
     else:
         tau = system._with_own(q, v, tau, near)
-    v, acting, given = (np.array(np.broadcast_to(x, shape)) for x in (v, tau, given))
+    v, acting, accelerations = (np.array(np.broadcast_to(x, shape)) for x in (v, tau, accelerations))
     q = np.broadcast_to(q, (*batch, system.nq))
-    return SenseSearch(system, q, v, acting, driven, given, outside)
+    return SenseSearch(system, q, v, acting, driven, accelerations, outside)
 
 
 def _in_place(
@@ -266,11 +266,17 @@ class SenseSearch:
     """Which components of states q (..., nq), v (..., nv) stick, those of the tree first and those of loops behind."""
 
     def __init__(
-        self, system: System, q: np.ndarray, v: np.ndarray, acting: np.ndarray, driven: np.ndarray, given: np.ndarray,
-        outside: Mapping[str, Any],
+        self, system: System, q: np.ndarray, v: np.ndarray, acting: np.ndarray, driven: np.ndarray,
+        accelerations: np.ndarray, outside: Mapping[str, Any],
     ) -> None:  # fmt: skip
-        self.system, self.v, self.acting, self.driven, self.given = system, v, acting, driven, given
-        self.inputs = {"q": q, "qd": v, "qdd_given": given, **outside}
+        self.system, self.v, self.acting, self.driven, self.accelerations = (
+            system,
+            v,
+            acting,
+            driven,
+            accelerations,
+        )
+        self.inputs = {"q": q, "qd": v, "qdd_given": accelerations, **outside}
         plan = system.mechanics.effective_plan
         self.loops = dry_loops(plan)
         self.dry, of_loops = dry_friction(system, q.reshape(-1, system.nq)[0] if q.size else system.neutral())
@@ -313,7 +319,7 @@ class SenseSearch:
     def found(self) -> Sticking:
         """Return which senses go on together, and how."""
         begins = np.zeros(self.rates.shape)
-        begins[..., : self.system.nv] = np.sign(self.given) * self.driven
+        begins[..., : self.system.nv] = np.sign(self.accelerations) * self.driven
         moves = np.where(self.rates == 0.0, begins, np.sign(self.rates))
         sense = np.where(self.has_friction, moves, 0.0)
         for turn in range(PIVOTS):
@@ -356,13 +362,13 @@ class SenseSearch:
     def smooth_loads(self, tau: np.ndarray, wrenches: Mapping[str, ArrayLike]) -> np.ndarray:
         """Return the friction (..., nv) of slips that loads make at joints of the tree under further joint forces tau
         (..., nv) and wrenches {body: (..., 6)}; friction without load goes smoothly through rest."""
-        given, slip = self.inputs["f_ext"], np.ones(self.rates.shape)
+        applied, slip = self.inputs["f_ext"], np.ones(self.rates.shape)
         if wrenches:
             pushed = self.system._outside(wrenches, None)["f_ext"]
-            self.inputs["f_ext"] = pushed if given is None else given + pushed
+            self.inputs["f_ext"] = pushed if applied is None else applied + pushed
         nv = self.system.nv
         found = self._evaluated(self.acting + tau, slip < 0.0, slip, 0.0 * slip[..., nv:])[3]
-        self.inputs["f_ext"] = given
+        self.inputs["f_ext"] = applied
         return found[..., :nv]
 
     def at_tree(self, force: np.ndarray, at_loops: Mapping[str, np.ndarray]) -> np.ndarray:

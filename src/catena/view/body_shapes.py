@@ -26,9 +26,9 @@ def body_solids(mechanism: Mechanism, body: str) -> list[tuple[theme.Colour | No
     Shapes to touch with serve where there are none to look at. A mesh whose file is missing or cannot be read is left
     out with a warning; where nothing remains, the body is drawn as one without shapes.
     """
-    given = mechanism.bodies[body].visuals or mechanism.bodies[body].collisions
+    shapes = mechanism.bodies[body].visuals or mechanism.bodies[body].collisions
     found: list[tuple[theme.Colour | None, list[Solid]]] = []
-    for shape in given:
+    for shape in shapes:
         place = shape.pose.matrix()
         for colour, solid in _solids(shape, f"{mechanism.name!r}: body {body!r}"):
             found.append((_colour(colour), [solid.moved(place)]))

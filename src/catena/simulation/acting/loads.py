@@ -34,8 +34,8 @@ class Besides:
     def at(self, samples: Any) -> Besides:
         """Return the same at some of the samples."""
         motors, stops, near = (
-            {name: x[..., samples, :] for name, x in given.items()}
-            for given in (self.motors, self.stops, self.near)
+            {name: x[..., samples, :] for name, x in by_joint.items()}
+            for by_joint in (self.motors, self.stops, self.near)
         )
         return Besides(motors, stops, near)
 
@@ -43,7 +43,7 @@ class Besides:
 NOTHING = Besides()
 
 
-def given(system: System, q: np.ndarray, tau: np.ndarray, besides: Besides = NOTHING) -> np.ndarray:
+def acting_forces(system: System, q: np.ndarray, tau: np.ndarray, besides: Besides = NOTHING) -> np.ndarray:
     """Return all joint forces (..., nv) at these states that do not belong to the mechanism: `tau`, those of stops, and
     what motors at loop joints do at the tree."""
     tau, across = with_stops(system, tau, besides), at_loops(system, besides)
@@ -81,7 +81,7 @@ def accelerations(
     besides: Besides = NOTHING,
 ) -> np.ndarray:  # fmt: skip
     """Return vdot (..., nv), in which joints accelerate as `driven`, {joint: (..., nv of the joint)}, has it."""
-    tau, near = given(system, q, tau, besides), besides.near or None
+    tau, near = acting_forces(system, q, tau, besides), besides.near or None
     system = _besides_friction(system, besides)
     if not driven:
         return system.forward_dynamics(q, v, tau, f_ext=wrenches or None, near=near)
@@ -93,7 +93,7 @@ def with_drives(
     besides: Besides = NOTHING,
 ) -> np.ndarray:  # fmt: skip
     """Return the joint forces tau (..., nv) and, at `driven` joints, what makes them accelerate so."""
-    total, near = given(system, q, tau, besides), besides.near or None
+    total, near = acting_forces(system, q, tau, besides), besides.near or None
     knows = _besides_friction(system, besides)
     taken = knows.hybrid_dynamics(q, v, total, driven, f_ext=wrenches or None, near=near)[1]
     found = np.array(np.broadcast_to(tau, taken.shape))
@@ -133,7 +133,7 @@ def sticking(
 ) -> dict[str, np.ndarray]:  # fmt: skip
     """Return by how much dry friction that sticks differs from the one that goes smoothly through rest, {joint: (...,
     nv of the joint)}."""
-    acting, near = given(system, q, tau, besides), besides.near or None
+    acting, near = acting_forces(system, q, tau, besides), besides.near or None
     found = system.sticking(q, v, acting, wrenches or None, driven or None, near)
     beyond = found.force + system.plan.friction * smooth_sign(v)
     differs = {

@@ -38,7 +38,7 @@ class Bearing:
         accelerations of joints that are given."""
         places = self.places
         touches = places.at(q, v)
-        acting = loads.given(self.system, q, tau, besides)
+        acting = loads.acting_forces(self.system, q, tau, besides)
         search = sense_search(
             self.system, q, v, acting, wrenches or None, None, driven or None, besides.near or None
         )

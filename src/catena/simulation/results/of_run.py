@@ -106,9 +106,9 @@ class RunResult:
         run = self.run
         if run.keep is None:
             return {}
-        found = {} if run.tally is None else run.tally.told()
+        found = {} if run.tally is None else run.tally.results()
         if run.step_tally is not None:
-            found |= run.step_tally.told(run.mover.carried_for(run.step_tally), run.start)  # type: ignore[attr-defined]
+            found |= run.step_tally.results(run.mover.carried_for(run.step_tally), run.start)  # type: ignore[attr-defined]
         for one in run.keep.last:
             found[one.name] = one.on(run.system, run.named)(*run.nodes.last())
         found = {name: x.reshape(run.batch) for name, x in found.items()}
@@ -142,8 +142,8 @@ class RunResult:
 
         def compute() -> dict[str, np.ndarray]:
             states = (x.reshape(-1, *x.shape[-2:]) for x in (q, v))
-            given = acting.wrenches_over(times, *states)
-            return {frame: wrench.reshape(*q.shape[:-1], 6) for frame, wrench in given.items()}
+            wrenches = acting.wrenches_over(times, *states)
+            return {frame: wrench.reshape(*q.shape[:-1], 6) for frame, wrench in wrenches.items()}
 
         return compute() if acting.asks_wrenches else OnDemand(tuple(acting.forces), compute)
 

@@ -52,7 +52,7 @@ SINGULAR = 1e-3
 """Loads that come back up to this part are as good as all of them."""
 LOOP_VIEW = dict.fromkeys(("loop_moved", "loop_bears_past", "loop_load_taken"), ArrayView((COMPONENTS,)))
 REWRITTEN = frozenset(
-    {"by_load", "bears", "moved", "bears_past", "grip", "unloaded", "load_taken"}
+    {"by_load", "bears", "moved", "bears_past", "load_slope", "unloaded", "load_taken"}
     | {"felt_inertia", "felt_force", "carried", "resists", "u"}
 )
 
@@ -68,7 +68,7 @@ def fit_so_far(ground: Any) -> None:
 def forget_past(body: Any) -> None:
     """There is no round before the first; loads are those of the last step that was taken."""
     nothing, body.load_taken = np.zeros(body.joint.nv), body.by_load
-    body.grip, body.unloaded, body.moved, body.bears_past = nothing, nothing, nothing, nothing
+    body.load_slope, body.unloaded, body.moved, body.bears_past = nothing, nothing, nothing, nothing
 
 
 @on_call
@@ -137,7 +137,7 @@ def end_rounds(ground: Any) -> None:
 def _rub_again(body: Any) -> None:
     """Let friction be what loads are taken to make now."""
     if is_dry(body):
-        body.tau = body.unloaded - body.grip * body.by_load
+        body.tau = body.unloaded - body.load_slope * body.by_load
 
 
 rub_again = each_body(but_particles(_rub_again))
@@ -190,9 +190,9 @@ def drag_bearing(loop: Any, child: Any, parent: Any, ground: Any) -> None:
     bears, senses = load_friction(loop, "loop_", S, X, held), loop.loop_sense[:nv]
     load, moved = _improved(ground, senses, loop.loop_load, bears, loop.loop_moved, loop.loop_bears_past)
     loop.loop_load, loop.loop_moved, loop.loop_bears_past = padded(load), padded(moved), padded(bears)
-    f = Force(S.array @ gram_inverse(S) @ (loop.unloaded + loop.loop_grip[:nv] * load))
+    f = Force(S.array @ gram_inverse(S) @ (loop.unloaded + loop.loop_load_slope[:nv] * load))
     loop.drag_child, loop.drag_parent = loop.on_child.pull(f), -loop.on_parent.pull(X.pull(f))
-    ground.lost += (loop.loop_grip[:nv] * moved) @ loop.rate[:nv]
+    ground.lost += (loop.loop_load_slope[:nv] * moved) @ loop.rate[:nv]
     drag_again.step(loop, child, parent)
 
 
