@@ -16,7 +16,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 
@@ -25,6 +25,9 @@ from catena.forces.parameters import Parametric
 from catena.joints import JointKind
 from catena.spatial import Force, Motion, Transform
 from catena.spatial.scalars import Scalar, Scalars
+
+if TYPE_CHECKING:
+    from catena.forces.servo import Servo
 
 NO_INPUTS = np.zeros(0)
 NO_INPUTS.flags.writeable = False
@@ -98,6 +101,11 @@ class ForceKind(Parametric, ABC):
     def described(self) -> ForceKind:
         """The kind that a user described, of which this one may be a part that acts in one place."""
         return self
+
+    @property
+    def as_servo(self) -> Servo | None:
+        """This kind, if it is a servo, which follows a signal that users change."""
+        return None
 
     def under(self, gravity: Scalars) -> Self:
         """Return this kind where the acceleration of gravity (3,) is so much; itself unless it `weighs`."""

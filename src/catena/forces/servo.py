@@ -51,6 +51,10 @@ class Servo(JointForce):
         if len(self.limits) not in (0, 2) or (self.limits and self.limits[0] > self.limits[1]):
             raise ModelError(f"Servo: limits are {self.limits}: give the lowest and the highest effort")
 
+    @property
+    def as_servo(self) -> Servo:
+        return self
+
     def check(self, joint: JointKind, who: str) -> None:
         if not 0 <= self.component < joint.nv:
             raise ModelError(

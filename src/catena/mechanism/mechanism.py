@@ -188,8 +188,8 @@ class Mechanism:
     @property
     def servos(self) -> Mapping[str, Servo]:
         """The kinds of those `forces` that are servos, by name; read-only."""
-        kinds = {name: force.kind for name, force in self._forces.items()}
-        return MappingProxyType({name: kind for name, kind in kinds.items() if isinstance(kind, Servo)})
+        servos = {name: force.kind.as_servo for name, force in self._forces.items()}
+        return MappingProxyType({name: servo for name, servo in servos.items() if servo is not None})
 
     @property
     def couplings(self) -> Mapping[str, Coupling]:
