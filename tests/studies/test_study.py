@@ -238,6 +238,36 @@ def test_functions_for_optimisers_and_named_numbers_and_contacts():
     assert peaks["end"][1] == pytest.approx(scenario(duration=0.2).run()["hinge"][-1, 0], abs=1e-14)
 
 
+def test_variants_with_contacts_go_together_and_are_what_each_is_alone():
+    ball = ct.Mechanism("ball")
+    ball.add_body("ball", 1.0, inertia=0.1)
+    ball.add_joint("fly", "ground", "ball", ct.Sdof("dx", "dz"))
+    falls = ct.Scenario(
+        ball, {"fly": [0.0, 0.2]}, {"fly": [1.0, 0.0]}, duration=0.5,
+        contacts=[ct.Contact("ball", friction=0.3, restitution=0.5)],
+    )  # fmt: skip
+    starts = np.array([[0.0, 0.1], [0.0, 0.25], [0.0, -9.0], [0.0, 0.0]])
+    masses = np.array([1.0, 2.0, 1.0, 3.0])
+    vary = {"initial.fly": starts, "ball.mass": masses}
+    outcomes = {
+        "fast": "min(v.fly[1])",
+        "bounces": lambda run: len(run.transitions),
+        "end": ct.batched(lambda run: run["fly"][..., -1, 0]),
+    }
+    study = ct.study(falls, vary=vary, outcomes=outcomes, chunk=4)
+    assert list(study.failed) == [2]
+    for k in (0, 1, 3):
+        heavy = falls.with_(initial={"fly": starts[k]}, parameters={"ball.mass": masses[k]}, keep=None)
+        run = heavy.run(check=False)
+        assert study["bounces"][k] == len(run.transitions)
+        assert study["end"][k] == pytest.approx(run["fly"][-1, 0], abs=1e-12)
+        assert study["fast"][k] == pytest.approx(-np.sqrt(2.0 * 9.81 * starts[k, 1]), rel=1e-7, abs=1e-12)
+        np.testing.assert_allclose(study["q"][k], run.q[-1], atol=1e-12)
+    one = ct.study(falls, vary=vary, outcomes=outcomes, chunk=1)
+    for name in ("fast", "bounces", "end", "q", "v"):
+        np.testing.assert_array_equal(one[name], study[name])
+
+
 def test_words_for_studies_that_cannot_be():
     for asked, words in (
         ({"vary": {"poll.mass": [1.0]}}, "poll"),

@@ -23,14 +23,24 @@ def projected(ax, points):
     return np.column_stack([(x - box.x0) / box.width, (y - box.y0) / box.height])
 
 
+def near_faces(s, elevation, azimuth):
+    """How many faces look towards an eye in that direction."""
+    eye = [np.cos(elevation) * np.cos(azimuth), np.cos(elevation) * np.sin(azimuth), np.sin(elevation)]
+    faces = [x[[0, 1, 2, -1]] for part in picture_at(s, s.neutral()).parts for x in part.polygons]
+    return sum(float(np.cross(x[2] - x[0], x[3] - x[1]) @ eye) > 0.0 for x in faces)
+
+
 def test_a_picture_has_solids_mass_centres_floor_and_shadow(axes):
     s = generators.arm6().system()
     ax = draw(s, s.neutral(), axes)
     assert ax is axes
     found = artists(ax)
     assert {"solids", "mass centres", "mass quarters", "floor", "shadow"} <= set(found)
-    faces = sum(len(part.polygons) for part in picture_at(s, s.neutral()).parts)
-    assert len(found["solids"].get_facecolor()) == faces
+    for elevation in (ax.elev, -40.0):
+        ax.view_init(elevation, 25.0, 0.0)
+        ax.M = ax.get_proj()
+        found["solids"].do_3d_projection()
+        assert len(found["solids"].get_facecolor()) == near_faces(s, np.radians(elevation), np.radians(25.0))
     assert not [gid for gid in found if gid.startswith("label:")]
 
 

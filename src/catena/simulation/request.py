@@ -137,6 +137,10 @@ class SimulationRequest:
         if isinstance(system, System):
             with_drives_in_tree(system, q, v, self.motion, False)
         q, v = initial_state(system, q, v)
+        if self.kept is not None and not self.changes:
+            # Unknown names are told before anything moves; other structures may have other names.
+            for one in self.kept.signals:
+                one.on(system, self.named)
         if self.varied:
             own = np.broadcast_shapes(q.shape[:-1], *(x.shape for x in self.varied.values()))
             q = np.broadcast_to(q, (*own, q.shape[-1]))

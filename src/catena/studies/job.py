@@ -157,7 +157,7 @@ class Job:
         asked = {**signals, **{name: Keep.of({name: x}).signals[0] for name, x in formulas.items()}}  # type: ignore[union-attr]
         functions = {name: x for name, x in self.outcomes.items() if not isinstance(x, str)}
         in_lanes, settings = self._has_lanes, dict[str, Any](keep=asked or "final")
-        if functions and asked and not in_lanes:
+        if functions and asked and self._is_in_segments:
             # Of such runs either what is gathered is there or all the rest, so there are two of them.
             first = replace(self, outcomes=formulas)._together(values, count)
             then = replace(self, outcomes=functions, keep=Keep())._together(values, count)
@@ -166,7 +166,7 @@ class Job:
             if functions:
                 # They look at samples; what follows from all steps goes beside these.
                 settings = {"keep": asked or None}
-                if in_lanes and self.scenario.samples is None:
+                if self.scenario.samples is None and not self._is_in_segments:
                     settings["samples"] = SAMPLES
             scenario = self.variant(values, lanes=True, **settings)
             if count == 1 and not in_lanes:
@@ -203,6 +203,10 @@ class Job:
     ) -> None:  # fmt: skip
         """Ask a function for an outcome of the runs that are there; one that raises fails its variant."""
         if isinstance(function, Batched) and run.batch:
+            if self._is_in_segments:
+                # States have times of their own.
+                samples = self.scenario.samples
+                run = run.resample(SAMPLES if samples is None else samples)
             rows = _numbers(name, function(run))
             if rows.shape[:1] != (len(good),):
                 raise StateError(
@@ -227,11 +231,15 @@ class Job:
 
     @cached_property
     def _has_lanes(self) -> bool:
-        """Return whether variants run together: changes of structure go state by state, and so do contacts unless steps
-        of fixed size find them, as they do for trees of rigid bodies."""
+        """Return whether variants run together: changes of structure go state by state."""
+        return not self.scenario.changes and SCENARIO not in self.names
+
+    @cached_property
+    def _is_in_segments(self) -> bool:
+        """Return whether runs have segments and steps of their own: between contacts that open and close, unless steps
+        of fixed size find these."""
         steps = self.scenario.integrator == "time_stepping" and goes_in_lanes(self.scenario.system)
-        contacts = self.scenario.contacts and not steps
-        return not contacts and not self.scenario.changes and SCENARIO not in self.names
+        return not self._has_lanes or (bool(self.scenario.contacts) and not steps)
 
     def _is_in_lanes(self, name: str) -> bool:
         """Return whether something may differ between variants that run together."""

@@ -91,19 +91,34 @@ def _paint_solids(ax: Any, picture: Picture) -> None:
     """All solids in one collection, so that near faces hide far ones whichever part they belong to."""
     from matplotlib.colors import to_rgb
     from mpl_toolkits.mplot3d.art3d import Poly3DCollection
+    from mpl_toolkits.mplot3d.proj3d import proj_transform
 
-    camera = picture.camera
     polygons = [polygon for part in picture.parts for polygon in part.polygons]
+    corners = np.array([polygon[[0, 1, 2, -1]] for polygon in polygons]).reshape(-1, 4, 3)
     base = np.array([to_rgb(part.colour) for part in picture.parts for _ in part.polygons])
-    colours = _shaded(base, polygons, camera.light)
-    solids = Poly3DCollection(polygons, facecolors=colours, edgecolors=colours, linewidths=0.9, zorder=4)
+    colours = _shaded(base, corners, picture.camera.light)
+
+    class Solids(Poly3DCollection):  # type: ignore[misc]
+        """Faces of closed solids, of which those that are turned away are left out, from wherever one looks: the far
+        sides of thin plates would show through between the near ones."""
+
+        def do_3d_projection(self) -> float:
+            x, y, _ = (z.reshape(-1, 4) for z in proj_transform(*corners.reshape(-1, 3).T, self.axes.M))
+            area = (x[:, 2] - x[:, 0]) * (y[:, 3] - y[:, 1]) - (x[:, 3] - x[:, 1]) * (y[:, 2] - y[:, 0])
+            near = np.flatnonzero(area > 0.0)
+            self.set_verts([polygons[k] for k in near])
+            self.set_facecolor(colours[near])
+            self.set_edgecolor(colours[near])
+            return float(super().do_3d_projection())
+
+    solids = Solids(polygons, facecolors=colours, edgecolors=colours, linewidths=0.9, zorder=4)
     solids.set_gid("solids")
     ax.add_collection3d(solids, autolim=False)
 
 
-def _shaded(base: Floats, polygons: list[Floats], light: Floats) -> Floats:
-    """Return the colours (n, 3) of faces in the light: darker when turned away, brighter when turned towards it."""
-    corners = np.array([polygon[[0, 1, 2, -1]] for polygon in polygons])
+def _shaded(base: Floats, corners: Floats, light: Floats) -> Floats:
+    """Return the colours (n, 3) of faces with corners (n, 4, 3) in the light: darker when turned away, brighter when
+    turned towards it."""
     normals = np.cross(corners[:, 2] - corners[:, 0], corners[:, 3] - corners[:, 1])
     brightness = (normals @ light / np.maximum(np.linalg.norm(normals, axis=1), 1e-300))[:, None]
     lit = np.where(brightness < 0.0, 0.20 * brightness, 0.28 * np.minimum(1.0, brightness / 0.7))

@@ -171,6 +171,16 @@ def test_of_a_ball_that_bounces_are_kept_what_formulas_say():
         ct.simulate(s, [1.0], [0.0], 0.9, contacts=contacts, keep=["max(elbow)"])
 
 
+def test_names_that_nobody_knows_are_told_before_a_run_with_contacts_begins():
+    def law(t, q, v):
+        raise AssertionError("the run has begun")
+
+    s, contacts = ball_on_a_floor()
+    for keep in ("max(hight)", {"top": "v.hight"}):
+        with pytest.raises(ct.FormulaError, match="hight"):
+            ct.simulate(s, [0.2], [0.0], 1.0, contacts=contacts, control=law, keep=keep)
+
+
 def test_signals_of_joints_that_are_not_always_there():
     """A pole that is locked half way keeps its angle; one that is let go has none."""
     s = cart_pole().system()

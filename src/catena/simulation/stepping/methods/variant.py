@@ -1,6 +1,7 @@
 """What a step is compiled for."""
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -103,7 +104,7 @@ class StepVariant:
         stops = sum(unit.is_stop for unit in joints)
         return len(self.rows) - len(joints), stops, len(joints) - stops
 
-    @property
+    @cached_property
     def bent_rows(self) -> int:
         """Return how many contacts with height fields are among the rows."""
         return sum(isinstance(unit, TouchingUnit) and unit.is_bent for unit in self.rows)
