@@ -97,10 +97,7 @@ WILD = frozenset("*?[")
 
 
 def selected(
-    what: str,
-    patterns: str | Iterable[str],
-    names: Collection[str],
-    wanted: Callable[[str], bool] | None = None,
+    what: str, words: str | Iterable[str], names: Collection[str], wanted: Callable[[str], bool] | None = None
 ) -> tuple[str, ...]:
     """Return the names that are given or look like one of the given patterns, each once, in the order of `names`.
 
@@ -108,9 +105,9 @@ def selected(
     has a wildcard in it. What stands for no name at all is an error.
     """
     try:
-        asked: tuple[Any, ...] = (patterns,) if isinstance(patterns, Mapping) else entries(patterns)
+        asked: tuple[Any, ...] = (words,) if isinstance(words, Mapping) else entries(words)
     except ValueError:
-        asked = (patterns,)
+        asked = (words,)
     found: set[str] = set()
     for one in asked:
         if not isinstance(one, str) or one in names or not WILD & set(one):

@@ -51,40 +51,40 @@ def guessed(system: System, guess: ArrayLike | Given | None) -> np.ndarray:
 
 def assemble(
     system: System,
-    by_joint: Given | str | InitialState | None,
+    wanted: Given | str | InitialState | None,
     guess: ArrayLike | Given | None,
     slack: float,
 ) -> np.ndarray:
     """Return the coordinates (..., nq) that close all loops and hold what is given; with nothing given, those that a
     motion starts from."""
     if system._states is not None:
-        return _of_states(system, by_joint, guess, slack)
-    if by_joint is None and guess is None:
+        return _of_states(system, wanted, guess, slack)
+    if wanted is None and guess is None:
         initial = system.mechanism.initial
-        by_joint = initial if is_named(system, initial) else initial.q
-    if isinstance(by_joint, str | InitialState):
-        return _near(system, state_of(system, by_joint), guess, slack)
-    return _assembled(system, by_joint, guessed(system, guess), slack, repair=True)
+        wanted = initial if is_named(system, initial) else initial.q
+    if isinstance(wanted, str | InitialState):
+        return _near(system, state_of(system, wanted), guess, slack)
+    return _assembled(system, wanted, guessed(system, guess), slack, repair=True)
 
 
 def _of_states(
-    system: System, by_joint: Given | str | InitialState | None, guess: ArrayLike | Given | None, slack: float
+    system: System, wanted: Given | str | InitialState | None, guess: ArrayLike | Given | None, slack: float
 ) -> np.ndarray:
     """Return the coordinates (..., nq) that close all loops of each state's own mechanism, in lanes as far as that
     goes."""
     states = system._states
     assert states is not None
-    if by_joint is None and guess is None:
-        by_joint = planned(system, system.mechanism.initial.q)
-    if isinstance(by_joint, str | InitialState):
-        return ask_each(system, "assemble", by_joint, guess, slack)
+    if wanted is None and guess is None:
+        wanted = planned(system, system.mechanism.initial.q)
+    if isinstance(wanted, str | InitialState):
+        return ask_each(system, "assemble", wanted, guess, slack)
     start = guessed(states.base, guess)
-    held = loop_closure.held(states.base.mechanics.evaluator, {} if by_joint is None else by_joint)
+    held = loop_closure.held(states.base.mechanics.evaluator, {} if wanted is None else wanted)
     loop_closure.check_slack(slack)
     batch = loop_closure.common_batch(held, start.shape[:-1], states.batch)
     if not system.plan.total_constraints and all(h.node >= 0 for h in held):
         # Nothing ties joints together, so that all mechanisms stand where they are told to.
-        found = states.base.assemble({} if by_joint is None else by_joint, guess, slack)
+        found = states.base.assemble({} if wanted is None else wanted, guess, slack)
         return np.broadcast_to(found, (*batch, system.nq)).copy()
     q = np.broadcast_to(start, (*batch, system.nq)).copy()
     done, limits = np.zeros(batch, dtype=bool), states.base._counted.described.once(JointLimits)
@@ -97,7 +97,7 @@ def _of_states(
         # What is beyond a limit is looked at by itself, as what does not close.
         done = (closed & limits.keeps(found)).reshape(batch)
         q = np.where(done[..., None], found.reshape(q.shape), q)
-    return _completed(system, "assemble", ({} if by_joint is None else by_joint, start, slack), q, done)
+    return _completed(system, "assemble", ({} if wanted is None else wanted, start, slack), q, done)
 
 
 def _completed(
@@ -245,27 +245,25 @@ def velocity(system: System, q: ArrayLike, by_joint: Given, slack: float) -> np.
     return loop_closure.velocity(system.mechanics.evaluator, q, by_joint, slack)
 
 
-def _velocity_of_states(system: System, q: ArrayLike, by_joint: Any, slack: float) -> np.ndarray:
+def _velocity_of_states(system: System, q: ArrayLike, rates: Any, slack: float) -> np.ndarray:
     """Return the velocity (..., nv) of each state's own closed mechanism in which joints move as given. Where no loop
     ties joints together, or all that move stand still, it is the same for all mechanisms."""
     states = system._states
     assert states is not None
-    is_still = isinstance(by_joint, Mapping) and not any(
-        np.any(np.asarray(x) != 0.0) for x in by_joint.values()
-    )
+    is_still = isinstance(rates, Mapping) and not any(np.any(np.asarray(x) != 0.0) for x in rates.values())
     if system.plan.total_constraints and not is_still:
-        return _moving_states(system, q, by_joint, slack)
+        return _moving_states(system, q, rates, slack)
     q = states.base.mechanics.evaluator.checked(kinematics.integrate, "q", q)
     states.base.mechanics.evaluator.check_positions("q", q)
     batch = np.broadcast_shapes(q.shape[:-1], states.batch)
     if is_still:
         # What is wrong with names and shapes is said for one state.
         own = arrays.rows(q, q.shape[:-1])
-        rows = {name: np.reshape(x, (-1, *np.shape(x)[-1:]))[:1] for name, x in by_joint.items()}
+        rows = {name: np.reshape(x, (-1, *np.shape(x)[-1:]))[:1] for name, x in rates.items()}
         states.alone(0).velocity(own[:1], rows, slack)
-        shapes = [np.shape(x)[:-1] for x in by_joint.values()]
+        shapes = [np.shape(x)[:-1] for x in rates.values()]
         return np.zeros((*np.broadcast_shapes(batch, *shapes), system.nv))
-    found = states.base.velocity(q, by_joint, slack)
+    found = states.base.velocity(q, rates, slack)
     return np.broadcast_to(found, (*np.broadcast_shapes(batch, found.shape[:-1]), system.nv)).copy()
 
 

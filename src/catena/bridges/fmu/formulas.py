@@ -60,11 +60,8 @@ class FmuEquations:
     @property
     def joint_forces(self) -> np.ndarray:
         """Return the forces (nv,) that joints of the tree are given, those of the drives among them."""
-        from_inputs, taken = (
-            self.inputs.joint_forces(self.symbols["u"], self.system.nv),
-            self.driven_dynamics[1],
-        )
-        return array([taken.get(k, x) for k, x in enumerate(from_inputs)])
+        tau, taken = self.inputs.joint_forces(self.symbols["u"], self.system.nv), self.driven_dynamics[1]
+        return array([taken.get(k, x) for k, x in enumerate(tau)])
 
     def accelerations_of(self, other: System, state: Mapping[str, np.ndarray]) -> np.ndarray:
         """Return the accelerations of another system with the same q, at the velocities "v" and joint forces "tau" that
