@@ -26,6 +26,10 @@ reveal_type(run.at(0.05).system)
 stepper = ct.Stepper(s, parameters={"coupler.mass": [1.0, 2.0]}, contacts=[ct.Contact("coupler")])
 reveal_type(stepper.step())
 reveal_type(stepper.state(0))
+reveal_type(ct.Revolute([0, 1, 0]).axis)
+ct.PID(s, {"A": 0.3}, kp={"A": 20.0}, limits=None)
+ct.Change(at=0.1, attach={"name": "grip", "parent": "ground", "child": "coupler", "kind": ct.Revolute("y")})
+ct.Scenario(s.mechanism, plan={"cut": ["D"]}, view={"traces": ["coupler"]}, keep={"height": "max(A)"})
 made: ct.Trajectory = ct.Trajectory([run, run.shifted(1.0)])
 forces: np.ndarray = made.contact_forces["coupler"]
 run.at(0.05).impulse
@@ -35,7 +39,7 @@ TYPES = (
     "catena.simulation.results.segment.Segment", "catena.simulation.results.trajectory.Trajectory",
     "catena.simulation.results.trajectory.Trajectory", "catena.simulation.results.audit.lines.Audit", "Mapping",
     "catena.simulation.results.trajectory.Trajectory", "numpy.ndarray", "catena.system.system.System",
-    "ndarray", "catena.simulation.guards.instant.Instant",
+    "ndarray", "catena.simulation.guards.instant.Instant", "tuple[Any, Any, Any]",
 )  # fmt: skip
 
 

@@ -22,11 +22,10 @@ from pathlib import Path
 
 # What is written in steps and sweeps is traced; these words of `catena.kernels` say so.
 TRACED = {"Algorithm", "Schedule", "on_call", "to_base", "to_tip"}
-# Tests for kinds that formats, or a mechanism, have words of their own for.
+# Tests for kinds that formats have words of their own for.
 WORDS_FOR_KINDS = {
-    "formats/mjcf/part_values.py": 5, "formats/mjcf/writing.py": 2,
-    "formats/sdf/writing.py": 1, "formats/toml/kinds.py": 1, "formats/urdf/companion.py": 2,
-    "mechanism/mechanism.py": 1,
+    "formats/mjcf/part_values.py": 5, "formats/mjcf/writing.py": 1,
+    "formats/sdf/writing.py": 1, "formats/toml/kinds.py": 1, "formats/urdf/companion.py": 1,
 }  # fmt: skip
 # Rooms of kinds, and the classes that a kind derives from.
 CONTRACTS = {"joints": ("JointKind",), "forces": ("FrameForce", "JointForce", "LineForce")}

@@ -109,14 +109,14 @@ class Beam(FlexibleBody):
         torsion: ArrayLike | None = None, damping: ArrayLike = 0.0,
         stations: Sequence[float] = (), rotary: bool | None = None, interface: bool = False,
     ) -> None:  # fmt: skip
-        given = {
+        values = {
             "length": positive("Beam", "length", length, "its length in metres"), "area": area, "inertia": inertia,
             "density": density, "young": young, "shear": shear, "modes_wanted": _wanted(modes), "ends": ends,
             "torsion": torsion, "damping_ratio": damping, "stations": _stations(stations),
             "rotary": shear is not None if rotary is None else _yes("rotary", rotary),
             "interface": _yes("interface", interface),
         }  # fmt: skip
-        for name, value in given.items():
+        for name, value in values.items():
             object.__setattr__(self, name, value)
         edges = self._edges
         if any(b <= a for a, b in zip(edges[:-1], edges[1:], strict=True)):
@@ -629,14 +629,14 @@ def _yes(name: str, value: Any) -> bool:
     return bool(value)
 
 
-def _stations(given: Any) -> tuple[float, ...]:
+def _stations(positions: Any) -> tuple[float, ...]:
     """Return where sections change, checked."""
     try:
-        found = real_array(given if isinstance(given, np.ndarray) else list(entries(given)))
+        found = real_array(positions if isinstance(positions, np.ndarray) else list(entries(positions)))
     except ValueError:
         found = np.zeros((0, 0))
     if found.ndim != 1 or not np.isfinite(found).all():
-        raise ModelError(f"Beam: stations = {shown(given)}; give lengths from the origin in metres.")
+        raise ModelError(f"Beam: stations = {shown(positions)}; give lengths from the origin in metres.")
     return tuple(found.tolist())
 
 

@@ -260,16 +260,16 @@ class FiniteElements(ReducedBody):
         return [self.nodes[:: max(1, len(self.nodes) // count)]]
 
 
-def _stiffening(given: Any, nodes: int, freedoms: int, interfaces: Mapping[str, Any]) -> dict[str, Any]:
+def _stiffening(matrices: Any, nodes: int, freedoms: int, interfaces: Mapping[str, Any]) -> dict[str, Any]:
     """Return the geometric stiffness matrices by loads, checked."""
     known = [c + s for c in "xyz" for s in ("", "x", "y", "z")]
     known += [f"{name}.{c}" for name in interfaces for c in "xyz"]
     found = {}
-    if not isinstance(given, Mapping):
+    if not isinstance(matrices, Mapping):
         raise ModelError(
-            f"FiniteElements: stiffening is {shown(given)}; give a mapping from loads to matrices."
+            f"FiniteElements: stiffening is {shown(matrices)}; give a mapping from loads to matrices."
         )
-    for load, matrix in given.items():
+    for load, matrix in matrices.items():
         if load not in known:
             raise ModelError(
                 f"FiniteElements: stiffening under {load!r} is not known; loads are {', '.join(known)}."
@@ -291,19 +291,21 @@ def read_matrix(name: str, file: Path) -> Any:
         ) from error
 
 
-def _matrix(name: str, given: Any, nodes: int, freedoms: int | None = None) -> Any:
+def _matrix(name: str, source: Any, nodes: int, freedoms: int | None = None) -> Any:
     """Return a symmetric sparse matrix of numbers with so many freedoms for each node, 3 or 6 where that is None, read
     from a file where a path is given."""
     from scipy.sparse import csr_array, issparse
 
-    if isinstance(given, (str, Path)):
-        given = read_matrix(name, Path(given))
+    if isinstance(source, (str, Path)):
+        source = read_matrix(name, Path(source))
     try:
-        if issparse(given) and given.dtype.kind not in "biuf":
-            raise ValueError(f"its entries are of type {given.dtype}")
-        matrix = csr_array(given if issparse(given) else np.atleast_2d(real_array(given)), dtype=np.float64)
+        if issparse(source) and source.dtype.kind not in "biuf":
+            raise ValueError(f"its entries are of type {source.dtype}")
+        matrix = csr_array(
+            source if issparse(source) else np.atleast_2d(real_array(source)), dtype=np.float64
+        )
     except ValueError as error:
-        raise ModelError(f"FiniteElements: the {name} matrix is {shown(given)}: {error}.") from error
+        raise ModelError(f"FiniteElements: the {name} matrix is {shown(source)}: {error}.") from error
     sizes = [n * nodes for n in ((3, 6) if freedoms is None else (freedoms,))]
     if matrix.shape not in [(size, size) for size in sizes]:
         raise ModelError(

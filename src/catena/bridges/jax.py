@@ -30,8 +30,8 @@ def dynamics(
         return made.value(*ambient.as_numbers(q, v, x, p)).astype(np.asarray(q).dtype)
 
     def host_gradient(q: Any, v: Any, x: Any, p: Any, g: Any) -> tuple[np.ndarray, ...]:
-        given = ambient.as_numbers(q, v, x, p, g)
-        return tuple(y.astype(np.asarray(q).dtype) for y in made.pullback(*given))
+        arguments = ambient.as_numbers(q, v, x, p, g)
+        return tuple(y.astype(np.asarray(q).dtype) for y in made.pullback(*arguments))
 
     # States of a vmap are computed together. With parameters each of them would have its own, so they are not.
     method = "sequential" if parameters else "broadcast_all"

@@ -15,15 +15,15 @@ class _Dynamics(torch.autograd.Function):
     def forward(context: Any, made: ambient.Bridged, q: Any, v: Any, x: Any, p: Any) -> Any:
         context.save_for_backward(q, v, x, p)
         context.made = made
-        given = ambient.as_numbers(*(t.detach().cpu() for t in (q, v, x, p)))
-        return torch.as_tensor(made.value(*given)).to(dtype=q.dtype, device=q.device)
+        arguments = ambient.as_numbers(*(t.detach().cpu() for t in (q, v, x, p)))
+        return torch.as_tensor(made.value(*arguments)).to(dtype=q.dtype, device=q.device)
 
     @staticmethod
     @torch.autograd.function.once_differentiable
     def backward(context: Any, gradient: Any) -> Any:
         tensors = context.saved_tensors
-        given = ambient.as_numbers(*(t.detach().cpu() for t in (*tensors, gradient)))
-        found = context.made.pullback(*given)
+        arguments = ambient.as_numbers(*(t.detach().cpu() for t in (*tensors, gradient)))
+        found = context.made.pullback(*arguments)
         parts = [torch.as_tensor(g).to(dtype=t.dtype, device=t.device) for g, t in zip(found, tensors)]
         return None, *(p.sum_to_size(t.shape) for p, t in zip(parts, tensors))
 

@@ -249,15 +249,15 @@ def _driven_rates(new: System, driven: Mapping[str, ArrayLike]) -> dict[str, np.
     if not isinstance(driven, Mapping):
         raise StateError(f"transfer: driven is {shown(driven)}; give a mapping from joints to velocities.")
     found = {}
-    for name, given in driven.items():
+    for name, value in driven.items():
         at = new.slice_v(known("joint of the tree", name, new.joints, "driven"))
         try:
-            rate = np.atleast_1d(real_array(given))
+            rate = np.atleast_1d(real_array(value))
         except ValueError as error:
             raise StateError(f"transfer: the velocity of {name!r} is no number: {error}.") from error
         if rate.shape != (at.stop - at.start,) or not np.isfinite(rate).all():
             raise StateError(
-                f"transfer: the velocity of {name!r} is {shown(given)}; give {at.stop - at.start} finite numbers."
+                f"transfer: the velocity of {name!r} is {shown(value)}; give {at.stop - at.start} finite numbers."
             )
         found[name] = rate
     return found

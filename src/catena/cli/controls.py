@@ -78,11 +78,11 @@ def _constant(system: System, words: Sequence[str]) -> Any:
         raise UsageError("--control constant: which forces? Write --control constant JOINT=VALUE ...")
     tau = np.zeros(system.nv)
     try:
-        given = by_name([assignment(word) for word in words])
+        by_joint = by_name([assignment(word) for word in words])
     except ArgumentTypeError as error:
         raise UsageError(f"--control constant: {error}") from None
-    closing = [joint for joint in given if joint in system.loops]
-    for joint, force in given.items():
+    closing = [joint for joint in by_joint if joint in system.loops]
+    for joint, force in by_joint.items():
         known("joint", joint, [*system.joints, *system.loops], repr(system.mechanism.name))
         freedom = system.mechanism.joints[joint].dof
         if np.size(force) != freedom:
@@ -93,5 +93,5 @@ def _constant(system: System, words: Sequence[str]) -> Any:
         if joint not in closing:
             tau[system.slice_v(joint)] = force
     if closing:
-        return lambda t, q, v: given
+        return lambda t, q, v: by_joint
     return ConstantForces(tau)

@@ -55,13 +55,13 @@ def prepare(scenario: Scenario, arguments: Namespace) -> RunRequest:
     settings = {
         name: getattr(arguments, name) for name in ("step", "rtol", "atol", "drift", "samples", "integrator")
     }
-    given = {name: value for name, value in settings.items() if value is not None}
-    if given.get("integrator", scenario.integrator) not in FIXED_STEPS and "integrator" in given:
+    overrides = {name: value for name, value in settings.items() if value is not None}
+    if overrides.get("integrator", scenario.integrator) not in FIXED_STEPS and "integrator" in overrides:
         # The step that a file says belongs to the method that it says.
-        given.setdefault("step", None)
+        overrides.setdefault("step", None)
     if arguments.time is not None or not scenario.says("duration"):
-        given["duration"] = USUAL_TIME if arguments.time is None else arguments.time
-    scenario = scenario.with_(**given)
+        overrides["duration"] = USUAL_TIME if arguments.time is None else arguments.time
+    scenario = scenario.with_(**overrides)
     system = scenario.system
     if arguments.q or arguments.v:
         q, v = initial_state(system, by_name(arguments.q), by_name(arguments.v))
@@ -81,8 +81,8 @@ def prepare(scenario: Scenario, arguments: Namespace) -> RunRequest:
     return RunRequest(scenario, False if arguments.quiet else None)
 
 
-def _listed(given: Any) -> list[Any]:
-    return list(given)
+def _listed(values: Any) -> list[Any]:
+    return list(values)
 
 
 def follow(task: RunRequest, console: Console) -> Outcome:

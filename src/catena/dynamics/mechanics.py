@@ -116,9 +116,9 @@ class Mechanics:
         """Return forces of the mechanism (..., nv) and those given, checked, together."""
         if tau is None:
             return own
-        given = self.evaluator.checked(articulated_body, "tau", tau)
-        arrays.batch_shape({"q and v": own, "tau": given})
-        return own + given
+        besides = self.evaluator.checked(articulated_body, "tau", tau)
+        arrays.batch_shape({"q and v": own, "tau": besides})
+        return own + besides
 
     def placing(self) -> Callable[[Plan], tuple[PlacedForce, ...]] | None:
         """Return how the forces of the mechanism are placed on a plan of it, None where nothing acts."""
@@ -134,12 +134,12 @@ class Mechanics:
 
     def states(self, q: Any, v: Any) -> tuple[tuple[int, ...], np.ndarray, np.ndarray]:
         """Return the batch shape, and checked rows q (states, nq) and v (states, nv)."""
-        given = {
+        checked = {
             name: self.evaluator.checked(rate, key, x) for name, key, x in (("q", "q", q), ("v", "qd", v))
         }
-        self.evaluator.check_positions("q", given["q"])
-        batch = arrays.batch_shape(given)
-        return batch, arrays.rows(given["q"], batch), arrays.rows(given["v"], batch)
+        self.evaluator.check_positions("q", checked["q"])
+        batch = arrays.batch_shape(checked)
+        return batch, arrays.rows(checked["q"], batch), arrays.rows(checked["v"], batch)
 
     def moved(self, q: np.ndarray, step: np.ndarray) -> np.ndarray:
         """Return q (+) step, with loops closed whatever their rank."""

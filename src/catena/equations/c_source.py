@@ -98,9 +98,9 @@ def function_text(
     lines = []
     handed = _handed_on(graph, parts)
     if len(parts) > 1:
-        given = "".join(f"const {real} *{word}, " for word in passed)
+        parameters = "".join(f"const {real} *{word}, " for word in passed)
         for number, part in enumerate(parts):
-            lines.append(f"static void {name}_part{number}({given}{real} *w) {{")
+            lines.append(f"static void {name}_part{number}({parameters}{real} *w) {{")
             lines += [f"    (void){word};" for word in passed]
             lines += _statements(graph, part, values, real, single)
             for k in part:

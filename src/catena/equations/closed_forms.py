@@ -43,12 +43,12 @@ def choose(evaluator: Evaluator, q: np.ndarray, names: str | Iterable[str] | Non
     rank, nv = int(problem.rank[0]), evaluator.plan.nv
     unit = 1.0 / np.linalg.norm(problem.equations[0][0], axis=-1)
     J = problem.J[0] / problem.scale[0][:, None]
-    given = None if names is None else independent_components(evaluator.plan, names)
-    independent = partition_of(problem, given).independent
-    if given is None:
+    chosen = None if names is None else independent_components(evaluator.plan, names)
+    independent = partition_of(problem, chosen).independent
+    if chosen is None:
         rows = independent_rows(problem.scaled[0], rank)
     else:
-        rows = independent_rows((J * unit)[:, np.setdiff1d(np.arange(nv), given)], rank)
+        rows = independent_rows((J * unit)[:, np.setdiff1d(np.arange(nv), chosen)], rank)
     dependent = np.array([k for k in range(nv) if k not in set(independent.tolist())], dtype=np.int64)
     order = _pivots((J * unit)[np.ix_(rows, dependent)])
     return ConstraintChoice(rows[[i for i, _ in order]], dependent[[j for _, j in order]], independent)

@@ -51,16 +51,16 @@ class Derivation:
     ) -> dict[str, np.ndarray]:  # fmt: skip
         """Return the outputs of an algorithm for the arguments `names`; those that this derivation does not have are
         zero, and forces of the mechanism are among those at the joints."""
-        given = {INSIDE.get(n, n): self.arguments[n] for n in names if n in self.arguments}
-        if "tau" in given:
-            given["tau"] = self.joint_forces
+        inputs = {INSIDE.get(n, n): self.arguments[n] for n in names if n in self.arguments}
+        if "tau" in inputs:
+            inputs["tau"] = self.joint_forces
         if forces:
-            given.setdefault("qd", np.zeros(self.plan.nv))
+            inputs.setdefault("qd", np.zeros(self.plan.nv))
         if self.wrenches and "f_ext" in algorithm.inputs:
-            given["f_ext"] = self._f_ext
+            inputs["f_ext"] = self._f_ext
         try:
             with on_symbols(f"{algorithm.name} of {self.plan.name!r}"):
-                played = unroll(algorithm, self.symbolic, given, frame, calls=True, forces=forces)
+                played = unroll(algorithm, self.symbolic, inputs, frame, calls=True, forces=forces)
         except ModelError as error:
             raise EquationsError(str(error)) from error
         self.calls += played.calls

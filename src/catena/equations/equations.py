@@ -69,9 +69,9 @@ class Equations:
         for name in parameters or {}:
             known("symbol", name, self.parameters, f"parameters of {self.name}")
         for name, parameter in self.parameters.items():
-            given = (parameters or {}).get(name)
+            value = (parameters or {}).get(name)
             values[name] = self._array(
-                name, parameter.value if given is None else given, len(parameter.entries), parameter
+                name, parameter.value if value is None else value, len(parameter.entries), parameter
             )
         try:
             batch = np.broadcast_shapes(*(x.shape[:-1] for x in values.values()))

@@ -129,7 +129,7 @@ def derive(
 
 def _forward_dynamics(request: Request) -> Outputs:
     d, method = request.derivation, request.method
-    given = ("q", "v", "tau", "base_acceleration")
+    names = ("q", "v", "tau", "base_acceleration")
     if not _is_closed(request.derivation.plan):
         _require_method(request, ("auto", "articulated_body", "composite_body"))
         if method == "composite_body":
@@ -139,14 +139,14 @@ def _forward_dynamics(request: Request) -> Outputs:
             vdot = ldl_solve(H, force)
             d.note("solve", "joint space", vdot)
             return {"vdot": vdot}
-        return {"vdot": d.play(dynamics.tree_dynamics(d.plan), given)["qdd"]}
+        return {"vdot": d.play(dynamics.tree_dynamics(d.plan), names)["qdd"]}
     _require_method(request, ("auto", "elimination", "joint_multipliers", "minimal"))
     require_formulas(request.plan)
     if method == "joint_multipliers":
         return with_multipliers(d, request.choice())
     if method == "minimal":
         return minimal(d, request.choice())
-    return {"vdot": d.play(elimination_of(request.plan), given)["qdd"]}
+    return {"vdot": d.play(elimination_of(request.plan), names)["qdd"]}
 
 
 def _inverse_dynamics(request: Request) -> Outputs:

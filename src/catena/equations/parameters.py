@@ -41,26 +41,26 @@ class Parameter:
     """What else than its entries may be given: "inertia" in every form that `add_body` takes, "alike" one number for
     all entries."""
 
-    def rows(self, given: np.ndarray) -> np.ndarray:
+    def rows(self, numbers: np.ndarray) -> np.ndarray:
         """Return the entries (..., n) of numbers that were given for a parameter of several, with leading batch
         dimensions; a ModelError says which shapes there are.
 
         An inertia is six entries (..., 6), three moments (..., 3), one number (..., 1) or () for all axes, or a
         symmetric matrix (..., 3, 3). Three rows of three are a matrix.
         """
-        n, last = len(self.entries), given.shape[-1:]
-        if self.form == "inertia" and given.shape[-2:] == (3, 3):
-            return self._of_matrices(given)
-        if self.form and (given.ndim == 0 or last == (1,)):
-            number = given if given.ndim == 0 else given[..., 0]
+        n, last = len(self.entries), numbers.shape[-1:]
+        if self.form == "inertia" and numbers.shape[-2:] == (3, 3):
+            return self._of_matrices(numbers)
+        if self.form and (numbers.ndim == 0 or last == (1,)):
+            number = numbers if numbers.ndim == 0 else numbers[..., 0]
             count = 3 if self.form == "inertia" else n
             alike = np.stack([number] * count, -1)
             return self._of_moments(alike) if self.form == "inertia" else alike
         if self.form == "inertia" and last == (3,):
-            return self._of_moments(given)
+            return self._of_moments(numbers)
         if last != (n,):
-            raise ModelError(f"{self.name} has shape {given.shape}: {self._shapes()}")
-        return given
+            raise ModelError(f"{self.name} has shape {numbers.shape}: {self._shapes()}")
+        return numbers
 
     def _of_moments(self, moments: np.ndarray) -> np.ndarray:
         zero = np.zeros(moments.shape[:-1])
@@ -250,9 +250,9 @@ def _number_of_force(parts: "_Parts", owner: str, what: str, place: str) -> "Fou
     _require_numbers(name, [row[k] for k in chosen])
     entries = tuple(f"{full}.{k}" if len(row) > 1 else full for k in chosen)
 
-    def put(given: np.ndarray) -> None:
+    def put(numbers: np.ndarray) -> None:
         new = list(row)
-        for k, x in zip(chosen, given, strict=True):
+        for k, x in zip(chosen, numbers, strict=True):
             new[k] = x
         changed = copy(parts.kind(owner))
         object.__setattr__(changed, what, tuple(new) if isinstance(value, tuple) else new[0])

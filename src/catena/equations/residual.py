@@ -58,8 +58,8 @@ class Residual:
         self._outside = {n: new_symbols(n, sizes[n]) for n in outside}
         forces = placed_symbols(symbolic, placing)
         with quick_symbols():
-            given = {"q": self._q, "qd": self._v, "qdd": self._vdot, **self._outside}
-            self._free = unroll(newton_euler, symbolic, given).outputs["tau"]
+            inputs = {"q": self._q, "qd": self._v, "qdd": self._vdot, **self._outside}
+            self._free = unroll(newton_euler, symbolic, inputs).outputs["tau"]
             if forces:
                 state = {"q": self._q, "qd": self._v}
                 own = unroll(element_force, symbolic, state, forces=forces).outputs["load"]
@@ -156,10 +156,10 @@ class Residual:
         return results
 
     def _rows(
-        self, given: Mapping[str, np.ndarray], parameters: Mapping[str, Any]
+        self, inputs: Mapping[str, np.ndarray], parameters: Mapping[str, Any]
     ) -> tuple[list[np.ndarray], list[np.ndarray]]:
-        states = len(given["q"])
-        outside = [np.broadcast_to(given[n], (states, given[n].shape[-1])) for n in self._outside]
+        states = len(inputs["q"])
+        outside = [np.broadcast_to(inputs[n], (states, inputs[n].shape[-1])) for n in self._outside]
         values = [
             np.broadcast_to(
                 np.reshape(parameters.get(p.name, p.value), (-1, len(p.value))), (states, len(p.value))
@@ -169,27 +169,27 @@ class Residual:
         return outside, values
 
     def values(
-        self, given: Mapping[str, np.ndarray], parameters: Mapping[str, Any] | None = None
+        self, inputs: Mapping[str, np.ndarray], parameters: Mapping[str, Any] | None = None
     ) -> dict[str, np.ndarray]:
         """`free` = R1 without multipliers (states, nv), J (states, m, nv) and gamma (states, m), at q, v, vdot."""
-        outside, values = self._rows(given, parameters or {})
-        states, m = len(given["q"]), self.plan.total_constraints
-        rows = [given["q"], given["v"], given["vdot"], np.zeros((states, m)), *outside, *values]
+        outside, values = self._rows(inputs, parameters or {})
+        states, m = len(inputs["q"]), self.plan.total_constraints
+        rows = [inputs["q"], inputs["v"], inputs["vdot"], np.zeros((states, m)), *outside, *values]
         found = self._evaluate(self._first, rows)
         J = found["J"].reshape(states, m, self.plan.nv)
         return {"free": found["free"][..., 0], "J": J, "gamma": found["gamma"].reshape(states, m)}
 
     def derivatives(
         self,
-        given: Mapping[str, np.ndarray],
+        inputs: Mapping[str, np.ndarray],
         multipliers: np.ndarray,
         parameters: Mapping[str, Any] | None = None,
     ) -> dict[str, np.ndarray]:
         """Derivatives of R1 and R2 by steps (`R1_q`), velocities (`R1_v`) and parameters (`R1:name`), and of J v by
         steps (`opening_q`), each (states, rows, columns)."""
-        outside, values = self._rows(given, parameters or {})
+        outside, values = self._rows(inputs, parameters or {})
         return self._evaluate(
-            self._second, [given["q"], given["v"], given["vdot"], multipliers, *outside, *values]
+            self._second, [inputs["q"], inputs["v"], inputs["vdot"], multipliers, *outside, *values]
         )
 
 

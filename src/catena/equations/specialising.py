@@ -65,8 +65,8 @@ class Order:
         """Unroll and compile: machine code and the description that `lanes.load` takes."""
         algorithm = algorithm_named(self.algorithm, self.plan)
         begun = time.perf_counter()
-        given = [n for n in (*algorithm.inputs, *algorithm.ground_inputs) if n not in self.absent]
-        graph = unrolled_graph(unroll(algorithm, plan_in_numbers(self.plan), given))
+        present = [n for n in (*algorithm.inputs, *algorithm.ground_inputs) if n not in self.absent]
+        graph = unrolled_graph(unroll(algorithm, plan_in_numbers(self.plan), present))
         code = lane_code(graph, self.lanes)
         machine_code = engine.compile_object(code.text)
         return machine_code, {**code.description(), "seconds": time.perf_counter() - begun}

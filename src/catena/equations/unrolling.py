@@ -68,19 +68,19 @@ class Unrolled:
 def unroll(
     algorithm: Algorithm,
     plan: SymbolicPlan,
-    given: Collection[str] | Mapping[str, np.ndarray],
+    known: Collection[str] | Mapping[str, np.ndarray],
     frame: str | None = None,
     calls: bool = False,
     forces: Sequence[PlacedForce] = (),
 ) -> Unrolled:
-    """Return the outputs of an algorithm on a plan as expressions of the inputs in `given`; the others are absent
+    """Return the outputs of an algorithm on a plan as expressions of the inputs in `known`; the others are absent
     (zero).
 
-    `given` are names of inputs as the algorithm has them ("q", "qd", "tau", "qdd", "f_ext", "a_base"), or a mapping of
+    `known` are names of inputs as the algorithm has them ("q", "qd", "tau", "qdd", "f_ext", "a_base"), or a mapping of
     them to symbols that exist already. `frame` is the frame asked for. With `calls` the calls of steps are noted.
     `forces` are what steps of forces are done for.
     """
-    inputs = dict(given) if isinstance(given, Mapping) else symbols_for(algorithm, plan, given)
+    inputs = dict(known) if isinstance(known, Mapping) else symbols_for(algorithm, plan, known)
     run = _Recording if calls else _SymbolicRun
     place = plan.plan.body_pose[frame] if frame is not None else None
     shared = plan.plan.owner is not None

@@ -193,15 +193,15 @@ def _equations(
     _, places, _ = system.mechanics.states(q, np.zeros(system.nv))
     E = known_motions(system, places, tau)
     if isinstance(tau, Mapping):
-        given = np.broadcast_to(tree_forces(system, places, dict(tau)), (len(Y), system.nv))
+        applied = np.broadcast_to(tree_forces(system, places, dict(tau)), (len(Y), system.nv))
     else:
-        given = np.zeros((len(Y), system.nv)) if tau is None else _forces(tau, (len(Y), system.nv))
+        applied = np.zeros((len(Y), system.nv)) if tau is None else _forces(tau, (len(Y), system.nv))
     if system.plan.total_constraints:
         taken = opened(system, q, v, vdot)
     else:
         # What the mechanism as it is told takes, with friction, rotors, flexible bodies, springs and the like.
-        taken = np.reshape(system.inverse_dynamics(q, v, vdot), given.shape)
-    return _Equations(Y, given - taken, E)
+        taken = np.reshape(system.inverse_dynamics(q, v, vdot), applied.shape)
+    return _Equations(Y, applied - taken, E)
 
 
 def _is_driven(system: System, name: str) -> bool:
@@ -225,12 +225,12 @@ def _rates(system: System, q: np.ndarray, name: str) -> np.ndarray:
 
 def _forces(tau: Any, shape: tuple[int, ...]) -> np.ndarray:
     try:
-        given = np.broadcast_to(real_array(tau), shape)
+        applied = np.broadcast_to(real_array(tau), shape)
     except ValueError as error:
         raise StateError(f"tau is {shown(tau)} ({error}); give joint forces of shape {shape}.") from error
-    if not np.isfinite(given).all():
+    if not np.isfinite(applied).all():
         raise StateError("tau has entries that are not finite; give the joint forces that were measured.")
-    return given
+    return applied
 
 
 class _Fit(NamedTuple):

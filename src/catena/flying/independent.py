@@ -107,14 +107,14 @@ def _dependent(A: np.ndarray, ranks: np.ndarray) -> np.ndarray:
 
 def _others(system: System, A: np.ndarray, places: np.ndarray, names: str | Iterable[str]) -> np.ndarray:
     """Return the components that are not of the joints named, if these determine them."""
-    given = independent_components(system.plan, names)
-    dependent = np.array([k for k in places if k not in set(given.tolist())], dtype=np.int64)
+    chosen = independent_components(system.plan, names)
+    dependent = np.array([k for k in places if k not in set(chosen.tolist())], dtype=np.int64)
     rank = int(np.linalg.matrix_rank(A, tol=RANK_MOVING * np.linalg.norm(A))) if A.size else 0
     held = A[:, np.searchsorted(places, dependent)]
     s = np.linalg.svd(held, compute_uv=False) if held.size else np.ones(1)
     if len(dependent) != rank or s.min() * CONDITION <= s.max():
         raise StateError(
-            f"independent = {component_names(system.plan, given)} are {len(places) - len(dependent)} velocity "
+            f"independent = {component_names(system.plan, chosen)} are {len(places) - len(dependent)} velocity "
             f"components of {system.mechanism.name!r}, which has {len(places) - rank} degrees of freedom with its "
             "loops closed; name joints that have as many together and determine all others."
         )

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from catena.errors import CatenaError
-from catena.forces.contract import AtJoint, ForceKind, FrameForce, JointForce, Relative
+from catena.forces.contract import AtJoint, FrameForce, JointForce, Relative
 from catena.joints import (
     Cylindrical,
     Free,
@@ -30,7 +30,7 @@ JOINTS: tuple[JointKind, ...] = (
 )  # fmt: skip
 
 
-def check_force_kind(kind: ForceKind, joint: JointKind | None = None, seed: int = 0) -> None:
+def check_force_kind(kind: FrameForce | JointForce, joint: JointKind | None = None, seed: int = 0) -> None:
     """Raise an AssertionError that says what is wrong unless `kind` keeps the force contract.
 
     At random states: loads have the right size and are finite; the load at rest is what the energy loses, by finite
@@ -49,7 +49,7 @@ def check_force_kind(kind: ForceKind, joint: JointKind | None = None, seed: int 
         _check_symbols(kind, at)
 
 
-def _states(kind: ForceKind, joint: JointKind | None, rng: np.random.Generator) -> list[Any]:
+def _states(kind: FrameForce | JointForce, joint: JointKind | None, rng: np.random.Generator) -> list[Any]:
     """Random states of whatever the force acts between."""
     if isinstance(kind, FrameForce):
         twists = [Motion(rng.normal(size=6)) for _ in range(8)]
@@ -106,7 +106,7 @@ def _fits(kind: JointForce, joint: JointKind) -> bool:
     return True
 
 
-def _say(kind: ForceKind, sentence: str, error: float, tolerance: float) -> None:
+def _say(kind: FrameForce | JointForce, sentence: str, error: float, tolerance: float) -> None:
     # Written so that NaN fails too.
     assert error <= tolerance, f"{kind!r}: {sentence} (error {error:.3g}, allowed {tolerance:.3g})."
 
@@ -126,8 +126,8 @@ def _moved(at: Any, h: float) -> Any:
     return AtJoint(at.joint, at.joint.integrate(at.q, h * at.v), at.v, at.inputs)
 
 
-def _check_load(kind: ForceKind, at: Any) -> None:
-    load = kind.load(at)
+def _check_load(kind: FrameForce | JointForce, at: Any) -> None:
+    load: Any = kind.load(at)
     if isinstance(at, Relative):
         assert isinstance(load, Force), f"{kind!r}: load gives a {type(load).__name__}, not a Force."
     else:
@@ -136,7 +136,7 @@ def _check_load(kind: ForceKind, at: Any) -> None:
     assert np.isfinite(_entries(load).astype(float)).all(), f"{kind!r}: load is not finite: {load!r}."
 
 
-def _check_energy(kind: ForceKind, at: Any) -> None:
+def _check_energy(kind: FrameForce | JointForce, at: Any) -> None:
     ahead, here, behind = (float(kind.energy(_moved(at, h))) for h in (STEP, 0.0, -STEP))
     if not kind.stores:
         assert ahead == here == behind == 0.0, f"{kind!r}: it has energy, so say `stores = True`."
@@ -150,7 +150,7 @@ def _check_energy(kind: ForceKind, at: Any) -> None:
     _say(kind, "the power of the load at rest is not what the energy loses", error, allowed)
 
 
-def _check_damping(kind: ForceKind, at: Any) -> None:
+def _check_damping(kind: FrameForce | JointForce, at: Any) -> None:
     if kind.source != "friction":
         return
     moving, resting = _entries(kind.load(at)), _entries(kind.load(at.at_rest()))
@@ -161,7 +161,7 @@ def _check_damping(kind: ForceKind, at: Any) -> None:
         _say(kind, "it says that it spends nothing, but has a damper", abs(taken), 1e-12 * size)
 
 
-def _check_outputs(kind: ForceKind, at: Any) -> None:
+def _check_outputs(kind: FrameForce | JointForce, at: Any) -> None:
     found = kind.outputs(at)
     for name, value in found.items():
         assert isinstance(name, str), f"{kind!r}: the output {name!r} has no name."
@@ -171,7 +171,7 @@ def _check_outputs(kind: ForceKind, at: Any) -> None:
         assert np.isfinite(float(value)), f"{kind!r}: the output {name!r} is {value}."
 
 
-def _check_params(kind: ForceKind, at: Any, rng: np.random.Generator) -> None:
+def _check_params(kind: FrameForce | JointForce, at: Any, rng: np.random.Generator) -> None:
     params = kind.params()
     again = kind.with_params(params)
     assert again.params() == params, f"{kind!r}: with_params(params()) has other parameters."
@@ -186,7 +186,7 @@ def _check_params(kind: ForceKind, at: Any, rng: np.random.Generator) -> None:
     )
 
 
-def _check_symbols(kind: ForceKind, at: Any) -> None:
+def _check_symbols(kind: FrameForce | JointForce, at: Any) -> None:
     """Compare loads, energies and outputs of symbols, parameters among them, with those of numbers."""
     import casadi
 

@@ -16,7 +16,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 
@@ -25,6 +25,9 @@ from catena.forces.parameters import Parametric
 from catena.joints import JointKind
 from catena.spatial import Force, Motion, Transform
 from catena.spatial.scalars import Scalar, Scalars
+
+if TYPE_CHECKING:
+    from catena.forces.servo import Servo
 
 NO_INPUTS = np.zeros(0)
 NO_INPUTS.flags.writeable = False
@@ -99,21 +102,14 @@ class ForceKind(Parametric, ABC):
         """The kind that a user described, of which this one may be a part that acts in one place."""
         return self
 
+    @property
+    def as_servo(self) -> Servo | None:
+        """This kind, if it is a servo, which follows a signal that users change."""
+        return None
+
     def under(self, gravity: Scalars) -> Self:
         """Return this kind where the acceleration of gravity (3,) is so much; itself unless it `weighs`."""
         return self
-
-    @abstractmethod
-    def load(self, at: Any) -> Any:
-        """Return what the force does in this state."""
-
-    def energy(self, at: Any) -> Scalar:
-        """Return the energy that is stored in this state, zero unless the kind `stores` some."""
-        return 0.0
-
-    def outputs(self, at: Any) -> Mapping[str, Any]:
-        """Return {name: number} of what is worth recording in this state, besides energy and power."""
-        return {}
 
 
 class FrameForce(ForceKind):
@@ -128,6 +124,14 @@ class FrameForce(ForceKind):
     def load(self, at: Relative) -> Force:
         """Return the wrench [moment; force] on b, at b's origin in b's axes."""
 
+    def energy(self, at: Relative) -> Scalar:
+        """Return the energy that is stored in this state, zero unless the kind `stores` some."""
+        return 0.0
+
+    def outputs(self, at: Relative) -> Mapping[str, Scalar]:
+        """Return {name: number} of what is worth recording in this state, besides energy and power."""
+        return {}
+
 
 class JointForce(ForceKind):
     """A force at a joint. `load(at: AtJoint)` is the joint force (nv,)."""
@@ -136,7 +140,7 @@ class JointForce(ForceKind):
     """Whether the position of the joint matters, so that its whole turns are counted."""
 
     @property
-    def dampers(self) -> tuple[Any, ...]:
+    def dampers(self) -> tuple[Scalar, ...]:
         """How much it resists each velocity component (nv,) in proportion, whatever the position, which a step may take
         over its whole length; none where that is left to `load` alone."""
         return ()
@@ -144,6 +148,14 @@ class JointForce(ForceKind):
     @abstractmethod
     def load(self, at: AtJoint) -> np.ndarray:
         """Return the joint force (nv,)."""
+
+    def energy(self, at: AtJoint) -> Scalar:
+        """Return the energy that is stored in this state, zero unless the kind `stores` some."""
+        return 0.0
+
+    def outputs(self, at: AtJoint) -> Mapping[str, Scalar]:
+        """Return {name: number} of what is worth recording in this state, besides energy and power."""
+        return {}
 
     def check(self, joint: JointKind, who: str) -> None:
         """Raise a ModelError that begins with `who` unless the kind fits a joint of this kind. Numbers."""

@@ -41,9 +41,9 @@ class JointFriction(JointForce):
 
     def check(self, joint: JointKind, who: str) -> None:
         for name in ("damping", "friction"):
-            given = getattr(self, name)
-            if given and len(given) != joint.nv:
-                raise ModelError(f"{who}: {name} has {len(given)} numbers: give {joint.nv} for this joint")
+            numbers = getattr(self, name)
+            if numbers and len(numbers) != joint.nv:
+                raise ModelError(f"{who}: {name} has {len(numbers)} numbers: give {joint.nv} for this joint")
 
     def load(self, at: AtJoint) -> np.ndarray:
         force = [0.0] * at.joint.nv

@@ -13,7 +13,7 @@ from catena.errors import ModelError
 from catena.forces.contract import AtJoint, JointForce
 from catena.forces.parameters import numbers
 from catena.joints import JointKind
-from catena.spatial.scalars import array
+from catena.spatial.scalars import Scalar, array
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,7 @@ class JointSpring(JointForce):
             )
 
     @property
-    def dampers(self) -> tuple[Any, ...]:
+    def dampers(self) -> tuple[Scalar, ...]:
         return self.damping
 
     def with_rows(
@@ -56,9 +56,9 @@ class JointSpring(JointForce):
 
     def check(self, joint: JointKind, who: str) -> None:
         for name, size in (("stiffness", joint.nv), ("damping", joint.nv), ("rest", joint.nq)):
-            given = getattr(self, name)
-            if given and len(given) != size:
-                raise ModelError(f"{who}: {name} has {len(given)} numbers: give {size} for this joint")
+            numbers = getattr(self, name)
+            if numbers and len(numbers) != size:
+                raise ModelError(f"{who}: {name} has {len(numbers)} numbers: give {size} for this joint")
         if self.rest:
             joint.check(np.array(self.rest))
 

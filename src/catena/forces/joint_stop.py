@@ -42,12 +42,12 @@ class JointStop(JointForce):
     def __post_init__(self) -> None:
         for name in ("low", "high"):
             try:
-                given = np.atleast_1d(real_array(getattr(self, name)))
+                array = np.atleast_1d(real_array(getattr(self, name)))
             except ValueError:
                 raise ModelError(
                     f"JointStop: {name} is {shown(getattr(self, name))}: give a number for each velocity component"
                 ) from None
-            object.__setattr__(self, name, tuple(np.clip(given, -FAR, FAR).tolist()))
+            object.__setattr__(self, name, tuple(np.clip(array, -FAR, FAR).tolist()))
         for name, least in (("low", -np.inf), ("high", -np.inf), ("stiffness", 0.0), ("damping", 0.0)):
             numbers(self, name, len(self.low), least=least)
 

@@ -103,23 +103,23 @@ def with_trace(joint: Any) -> np.ndarray:
     )
 
 
-def _check(given: LoadFriction, lengths: tuple[str, ...]) -> None:
+def _check(friction: LoadFriction, lengths: tuple[str, ...]) -> None:
     """Raise unless all numbers are finite, lengths positive and others not negative."""
-    who = type(given).__name__
-    for item in fields(given):
-        value = getattr(given, item.name)
+    who = type(friction).__name__
+    for item in fields(friction):
+        value = getattr(friction, item.name)
         if value is None and item.name in (*lengths, "static_mu"):
             continue
         good = is_positive(value) if item.name in lengths else is_not_negative(value)
         if not good:
             wanted = "a positive number, or None" if item.name in lengths else "zero or more"
             raise ModelError(f"{who}: {item.name} is {shown(value)}: give {wanted}")
-        object.__setattr__(given, item.name, float(value))
-    if given.static_mu is not None and given.static_mu < given.mu:
+        object.__setattr__(friction, item.name, float(value))
+    if friction.static_mu is not None and friction.static_mu < friction.mu:
         raise ModelError(
-            f"{who}: static_mu is {given.static_mu:g}, less than mu {given.mu:g}: give as much or more"
+            f"{who}: static_mu is {friction.static_mu:g}, less than mu {friction.mu:g}: give as much or more"
         )
-    if given.static_mu and not given.mu:
+    if friction.static_mu and not friction.mu:
         raise ModelError(f"{who}: static_mu needs mu: give what is left of it where the joint slips")
 
 
@@ -127,9 +127,9 @@ def _per(length: float | None) -> float:
     return 0.0 if length is None else 1.0 / length
 
 
-def more_at_rest(given: LoadFriction) -> float:
+def more_at_rest(friction: LoadFriction) -> float:
     """Return by which part friction at rest is more than that of a slip."""
-    return given.static_mu / given.mu - 1.0 if given.static_mu is not None and given.mu else 0.0
+    return friction.static_mu / friction.mu - 1.0 if friction.static_mu is not None and friction.mu else 0.0
 
 
 def load_friction(owner: Any, prefix: str, S: MotionSpace, motion: Transform, f: Force) -> np.ndarray:

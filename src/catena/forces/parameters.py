@@ -11,6 +11,7 @@ import numpy as np
 
 from catena.errors import ModelError
 from catena.spatial import is_symbolic
+from catena.spatial.scalars import Scalar
 from catena.validation import real_array, shown
 
 
@@ -50,7 +51,7 @@ class Parametric:
         out."""
         return {one.name: value for one, value in self._parts() if _is_data(one, value)}
 
-    def with_params(self, params: Sequence[Any]) -> Self:
+    def with_params(self, params: Sequence[Scalar]) -> Self:
         """Return this object with the entries of `params()` replaced by these numbers or symbols."""
         expected = len(self.params())
         if len(params) != expected:

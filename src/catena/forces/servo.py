@@ -41,15 +41,19 @@ class Servo(JointForce):
     def __post_init__(self) -> None:
         for name in ("gain", "bias"):
             numbers(self, name)
-            given = getattr(self, name)
-            if len(given) > 3:
-                raise ModelError(f"Servo: {name} has {len(given)} numbers: give at most three")
-            object.__setattr__(self, name, (*given, *(0.0,) * (3 - len(given))))
+            coefficients = getattr(self, name)
+            if len(coefficients) > 3:
+                raise ModelError(f"Servo: {name} has {len(coefficients)} numbers: give at most three")
+            object.__setattr__(self, name, (*coefficients, *(0.0,) * (3 - len(coefficients))))
         number(self, "signal")
         number(self, "gear")
         numbers(self, "limits")
         if len(self.limits) not in (0, 2) or (self.limits and self.limits[0] > self.limits[1]):
             raise ModelError(f"Servo: limits are {self.limits}: give the lowest and the highest effort")
+
+    @property
+    def as_servo(self) -> Servo:
+        return self
 
     def check(self, joint: JointKind, who: str) -> None:
         if not 0 <= self.component < joint.nv:

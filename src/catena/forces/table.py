@@ -119,9 +119,9 @@ def _end_slope(h0: float, h1: float, r0: float, r1: float) -> float:
     return float(slope)
 
 
-def require_tables(who: str, **given: Any) -> None:
+def require_tables(who: str, **tables: Any) -> None:
     """Raise an error for anything that is given as a table and is none; None is no table."""
-    for name, value in given.items():
+    for name, value in tables.items():
         if value is not None and not isinstance(value, Table):
             raise ModelError(
                 f"{who}: {name} is {shown(value)}: give a table, such as catena.forces.Table(x, y)"

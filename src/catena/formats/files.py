@@ -85,8 +85,8 @@ def _write_toml(mechanism: Mechanism, path: Path) -> dict[str, str]:
     if bases:
         folder = path.absolute().parent
         wanted = Meaning(toml.blocks(mechanism, str(path), folder), mechanism.parameters)
-        given = mechanism.origin.given if mechanism.origin is not None else {}
-        text = text_like(wanted, given, bases, lambda base: _meaning(base, mechanism, path))
+        parameters = mechanism.origin.given if mechanism.origin is not None else {}
+        text = text_like(wanted, parameters, bases, lambda base: _meaning(base, mechanism, path))
     if text is None:
         text = toml.write_drawn(mechanism, str(path), path.absolute().parent)
     return {"": text, **matrices}
@@ -141,7 +141,7 @@ def load(
     path: PathLike,
     *,
     search: PathLike | Iterable[PathLike] = (),
-    kinds: Iterable[type[Any] | str] = (),
+    kinds: Iterable[type | str] = (),
     loops: Loops = None,
     mimic: bool = True,
     fix: bool = False,
@@ -184,7 +184,7 @@ def load(
     return mechanism
 
 
-def with_parameters(mechanism: Mechanism, given: Mapping[str, float | str]) -> Mechanism:
+def with_parameters(mechanism: Mechanism, values: Mapping[str, float | str]) -> Mechanism:
     """Return the mechanism of the file that another one was read from, with other values of its parameters."""
     origin = mechanism.origin
     if origin is None:
@@ -199,7 +199,7 @@ def with_parameters(mechanism: Mechanism, given: Mapping[str, float | str]) -> M
             f"mechanism {mechanism.name!r} was edited after it was loaded, and its parameters tell nothing about that: "
             "give them to load(path, parameters={...}), then edit"
         )
-    return _read_again(replace(origin, given={**origin.given, **given}))
+    return _read_again(replace(origin, given={**origin.given, **values}))
 
 
 def _read_again(origin: Origin) -> Mechanism:
@@ -215,7 +215,7 @@ def convert(
     into: PathLike,
     *,
     search: PathLike | Iterable[PathLike] = (),
-    kinds: Iterable[type[Any] | str] = (),
+    kinds: Iterable[type | str] = (),
     loops: Loops = None,
     mimic: bool = True,
     fix: bool = False,
@@ -241,7 +241,7 @@ def read_and_check(
     path: PathLike,
     *,
     search: PathLike | Iterable[PathLike] = (),
-    kinds: Iterable[type[Any] | str] = (),
+    kinds: Iterable[type | str] = (),
     loops: Loops = None,
     mimic: bool = True,
     fix: bool = False,
@@ -272,19 +272,19 @@ def read_and_check(
     return mechanism, _readable([*source.findings, *check_mechanism(mechanism, source)], source)
 
 
-def _given_parameters(given: Mapping[str, float | str] | None, file: Path) -> Mapping[str, float | str]:
+def _given_parameters(parameters: Mapping[str, float | str] | None, file: Path) -> Mapping[str, float | str]:
     """Return the parameters that a caller gives for a file, if it is one that has parameters."""
-    if given is None:
+    if parameters is None:
         return {}
-    if not isinstance(given, Mapping):
+    if not isinstance(parameters, Mapping):
         raise FormatError(
-            f"{file}: parameters are {shown(given)}: give a mapping from names to values, such as {{'crank': 0.4}}"
+            f"{file}: parameters are {shown(parameters)}: give a mapping from names to values, such as {{'crank': 0.4}}"
         )
-    if given and not _format(file).parameters:
+    if parameters and not _format(file).parameters:
         raise FormatError(
             f"{file}: {_format(file).name} files have no parameters: name a .toml file, or give none"
         )
-    return dict(given)
+    return dict(parameters)
 
 
 def _readable(findings: list[Finding], source: Source) -> list[Finding]:

@@ -35,11 +35,11 @@ def is_reference(text: str) -> bool:
 class Kinds:
     """The classes that a file may use besides the built-in ones: given themselves, or by "module:Class"."""
 
-    def __init__(self, given: Iterable[type[Any] | str] = ()) -> None:
+    def __init__(self, kinds: Iterable[type | str] = ()) -> None:
         try:
-            listed = entries((given,) if isinstance(given, type) else given)
+            listed = entries((kinds,) if isinstance(kinds, type) else kinds)
         except ValueError:
-            listed = (given,)
+            listed = (kinds,)
         self._classes: dict[str, type[Any]] = {}
         self._allowed: set[str] = set()
         for one in listed:

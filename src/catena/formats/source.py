@@ -199,13 +199,13 @@ def _cut(text: str) -> str:
     return text if len(text) <= LONGEST_FINDING else f"{text[:LONGEST_FINDING]} ..."
 
 
-def search_folders(given: Any) -> tuple[Path, ...]:
+def search_folders(folders: Any) -> tuple[Path, ...]:
     """Return the folders that a caller allows a model to reach besides its own."""
-    listed: Iterable[Any] = (given,) if isinstance(given, str | os.PathLike) else given
+    listed: Iterable[Any] = (folders,) if isinstance(folders, str | os.PathLike) else folders
     try:
         return tuple(Path(folder).absolute() for folder in entries(listed))
     except (TypeError, ValueError):
-        raise FormatError(f"search is {shown(given)}: give a folder or a list of folders") from None
+        raise FormatError(f"search is {shown(folders)}: give a folder or a list of folders") from None
 
 
 def _is_below(path: Path, roots: list[str]) -> bool:

@@ -19,18 +19,18 @@ def canonical(steps: Sequence[Step]) -> str:
     """Return a text with no more brackets than are needed."""
     stack: list[tuple[str, int]] = []
     for step in steps:
-        given = stack[len(stack) - step.takes :]
+        operands = stack[len(stack) - step.takes :]
         del stack[len(stack) - step.takes :]
-        stack.append(_written(step, given))
+        stack.append(_written(step, operands))
     return stack[0][0]
 
 
-def _written(step: Step, given: list[tuple[str, int]]) -> tuple[str, int]:
+def _written(step: Step, operands: list[tuple[str, int]]) -> tuple[str, int]:
     """Return the text of a step and how strongly it holds together."""
     word, strength = step.word, STRENGTH.get(step.word, ATOM)
 
     def inside(k: int, least: int) -> str:
-        text, found = given[k]
+        text, found = operands[k]
         return text if found >= least else f"({text})"
 
     if word == "number":
@@ -52,14 +52,14 @@ def _written(step: Step, given: list[tuple[str, int]]) -> tuple[str, int]:
     if word == "^":
         # The base is an atom without a unit; the exponent may have a sign, and another exponent.
         return f"{inside(0, ATOM)}^{inside(1, 7)}", strength
-    if word == "/" and given[1][1] == STRENGTH["unit"]:
+    if word == "/" and operands[1][1] == STRENGTH["unit"]:
         # Without brackets 1 / 2 mm could be read in two ways.
-        return f"{inside(0, strength)} / ({given[1][0]})", strength
+        return f"{inside(0, strength)} / ({operands[1][0]})", strength
     if word in STRENGTH:
         # What stands between equals is taken from the left; comparisons do not follow each other.
         left = strength + 1 if word in COMPARISONS else strength
         return f"{inside(0, left)} {word} {inside(1, strength + 1)}", strength
-    return f"{word}({', '.join(text for text, _ in given)})", ATOM
+    return f"{word}({', '.join(text for text, _ in operands)})", ATOM
 
 
 def written_name(name: Name) -> str:

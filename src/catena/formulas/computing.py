@@ -50,11 +50,11 @@ def number(steps: Sequence[Step], values: Mapping[Name, Any], writing: Writing) 
 
     What is not defined, such as the root of a negative number, is an error where the result depends on it.
     """
-    given: dict[Name, Any] = {}
+    values_by_name: dict[Name, Any] = {}
     for step in steps:
         if step.word == "name":
-            given[step.value] = _real(step, looked_up(step, values, writing), writing)
-    arrays = any(isinstance(value, np.ndarray) for value in given.values())
+            values_by_name[step.value] = _real(step, looked_up(step, values, writing), writing)
+    arrays = any(isinstance(value, np.ndarray) for value in values_by_name.values())
     stack: list[FormulaEntry] = []
     apply = _on_arrays if arrays else _on_floats
     with np.errstate(all="ignore"):
@@ -62,7 +62,7 @@ def number(steps: Sequence[Step], values: Mapping[Name, Any], writing: Writing) 
             inputs = stack[len(stack) - step.takes :]
             del stack[len(stack) - step.takes :]
             if step.word == "name":
-                stack.append(FormulaEntry(given[step.value], None))
+                stack.append(FormulaEntry(values_by_name[step.value], None))
             elif step.word in ("number", "pi"):
                 stack.append(FormulaEntry(math.pi if step.word == "pi" else step.value, None))
             elif step.word == "if":

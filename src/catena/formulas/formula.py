@@ -31,12 +31,12 @@ def check(steps: Sequence[Step], text: str, where: Place | str) -> Dimension | N
     checker = _Checker(text, where)
     stack: list[DimensionOrCondition] = []
     for k, step in enumerate(steps):
-        given = stack[len(stack) - step.takes :]
+        operands = stack[len(stack) - step.takes :]
         del stack[len(stack) - step.takes :]
         exponent = steps[k - 1].value if k and steps[k - 1].word == "number" else None
         if step.word == "^" and k > 1 and steps[k - 1].word == "negative" and steps[k - 2].word == "number":
             exponent = -steps[k - 2].value
-        stack.append(checker.sort(step, given, exponent))
+        stack.append(checker.sort(step, operands, exponent))
     found = stack[0]
     if isinstance(found, str):
         fail("this is a condition: a formula is a number, such as if(x > 0, 1, 0)", text, 0, where)
@@ -51,20 +51,20 @@ class _Checker:
         fail(reason, self.text, step.column, self.where)
 
     def sort(
-        self, step: Step, given: Sequence[DimensionOrCondition], exponent: float | None
+        self, step: Step, operands: Sequence[DimensionOrCondition], exponent: float | None
     ) -> DimensionOrCondition:
         """Return what a step makes of what it is given; `exponent` is the number before it, if that is one."""
         word = step.word
         if word in ("and", "or", "not"):
-            if any(one != CONDITION for one in given):
+            if any(one != CONDITION for one in operands):
                 self._fail(f"{word!r} stands between conditions, such as x > 0: this is a number", step)
             return CONDITION
         if word == "if":
-            if given[0] != CONDITION:
+            if operands[0] != CONDITION:
                 self._fail("the first argument of if is a condition, such as x > 0", step)
-            given = given[1:]
+            operands = operands[1:]
         numbers: list[Dimension | None] = []
-        for one in given:
+        for one in operands:
             if isinstance(one, str):
                 self._fail(f"{word!r} takes numbers and is given a condition: write if(x > 0, 1, 0)", step)
             numbers.append(one)

@@ -11,7 +11,7 @@ import numpy as np
 
 from catena.joints.contract import JointKind, SimpleMotion
 from catena.spatial import ForceSpace, Motion, MotionSpace, Transform
-from catena.spatial.scalars import array
+from catena.spatial.scalars import Scalar, array
 
 
 @dataclass(frozen=True)
@@ -137,7 +137,7 @@ class Reduced(SameMotion, JointKind):  # type: ignore[override]
     def params(self) -> tuple[float, ...]:
         return (*self.kind.params(), *(x for row in self.kept for x in row))
 
-    def with_params(self, params: Sequence[Any]) -> Reduced:
+    def with_params(self, params: Sequence[Scalar]) -> Reduced:
         own = len(self.kind.params())
         kind = self.kind.with_params(params[:own]) if own else self.kind
         rows = [tuple(params[own + self.k * i : own + self.k * (i + 1)]) for i in range(len(self.kept))]
@@ -167,7 +167,7 @@ class WithRotor(SameMotion, JointKind):  # type: ignore[override]
     def params(self) -> tuple[float, ...]:
         return (*self.kind.params(), *self.armature)
 
-    def with_params(self, params: Sequence[Any]) -> WithRotor:
+    def with_params(self, params: Sequence[Scalar]) -> WithRotor:
         own = len(self.kind.params())
         kind = self.kind.with_params(params[:own]) if own else self.kind
         return WithRotor(kind, tuple(params[own:]))

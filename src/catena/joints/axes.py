@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from functools import lru_cache
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
 
@@ -62,6 +62,27 @@ def direction(spec: Any, owner: str = "joint") -> Direction:
     if abs(length * largest - 1.0) < 4e-16:
         return tuple(vector.tolist())
     return (x / length, y / length, z / length)
+
+
+class AxisField:
+    """A field of a joint kind that is told as an axis of any form and read as its unit vector, a tuple. `which` says in
+    messages which axis of the kind it is."""
+
+    def __init__(self, default: str, which: str = "") -> None:
+        self.default, self.which = default, which
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self.name = name
+
+    @overload
+    def __get__(self, kind: None, owner: type) -> str: ...
+    @overload
+    def __get__(self, kind: object, owner: type) -> Direction: ...
+    def __get__(self, kind: object | None, owner: type) -> str | Direction:
+        return self.default if kind is None else vars(kind)[self.name]
+
+    def __set__(self, kind: object, spec: AxisSpec) -> None:
+        vars(kind)[self.name] = direction(spec, type(kind).__name__ + self.which)
 
 
 def axis(spec: AxisSpec) -> np.ndarray:

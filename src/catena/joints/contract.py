@@ -156,7 +156,7 @@ class JointKind(ABC):
         """Return the numbers that are data to the compiled code, such as a pitch."""
         return ()
 
-    def with_params(self, params: Sequence[Any]) -> Self:
+    def with_params(self, params: Sequence[Scalar]) -> Self:
         """Return this kind with the entries of `params()` replaced by these numbers or symbols."""
         if len(params):
             raise ModelError(f"{type(self).__name__} has no parameters, but {len(params)} were given.")

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
-from catena.joints.axes import Direction, Z, canonical_frame, direction, perpendicular
+from catena.joints.axes import AxisField, Direction, Z, canonical_frame, perpendicular
 from catena.joints.contract import HINGE, IDENTITY, SLIDE, JointKind, SimpleMotion, in_order
 from catena.joints.nearest import angle_about
 from catena.spatial import ForceSpace, Motion, MotionSpace, Transform, array
@@ -18,7 +17,7 @@ from catena.spatial import ForceSpace, Motion, MotionSpace, Transform, array
 class Cylindrical(JointKind):
     """Rotation about an axis and independent translation along it. q = (angle, displacement), v = dq/dt."""
 
-    axis: Any = "z"
+    axis: AxisField = AxisField("z")
     nq = 2
     nv = 2
     drawn_as = "sleeve"
@@ -27,9 +26,6 @@ class Cylindrical(JointKind):
     velocity_names = ("angle", "slide")
     finds_coordinates_of_symbols = True
     wraps = (0,)
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "axis", direction(self.axis, "Cylindrical"))
 
     @property
     def drawn_along(self) -> tuple[Direction, ...]:

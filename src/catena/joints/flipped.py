@@ -11,6 +11,7 @@ import numpy as np
 from catena.joints.around import Around
 from catena.joints.contract import JointKind, SimpleMotion, reversed_motions
 from catena.spatial import ForceSpace, Motion, MotionSpace, Transform
+from catena.spatial.scalars import Scalar
 
 
 @dataclass(frozen=True)
@@ -25,7 +26,7 @@ class Flipped(Around, JointKind):
     def params(self) -> tuple[float, ...]:
         return self.kind.params()
 
-    def with_params(self, params: Sequence[Any]) -> Flipped:
+    def with_params(self, params: Sequence[Scalar]) -> Flipped:
         return Flipped(self.kind.with_params(params))
 
     def canonical(self) -> tuple[np.ndarray, JointKind]:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from catena.joints.axes import Direction, Z, canonical_frame, direction, perpendicular
+from catena.joints.axes import AxisField, Direction, Z, canonical_frame, perpendicular
 from catena.joints.contract import IDENTITY, JointKind, counted_on, number
 from catena.joints.nearest import angle_about
 from catena.spatial import ForceSpace, Motion, MotionSpace, Transform, array
@@ -19,7 +19,7 @@ from catena.spatial.scalars import Scalar, absolute, less, where
 class Helical(JointKind):
     """Rotation about an axis that moves along it by `pitch` metres per radian. q = (angle,), v = dq/dt."""
 
-    axis: Any = "z"
+    axis: AxisField = AxisField("z")
     pitch: Scalar = 0.0
     nq = 1
     nv = 1
@@ -30,7 +30,6 @@ class Helical(JointKind):
     wraps = (0,)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "axis", direction(self.axis, "Helical"))
         object.__setattr__(self, "pitch", number("pitch", self.pitch, "Helical"))
 
     @property
@@ -44,7 +43,7 @@ class Helical(JointKind):
     def params(self) -> tuple[float, ...]:
         return (self.pitch,)
 
-    def with_params(self, params: Sequence[Any]) -> Helical:
+    def with_params(self, params: Sequence[Scalar]) -> Helical:
         (pitch,) = params
         return Helical(self.axis, pitch)
 

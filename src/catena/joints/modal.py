@@ -15,6 +15,7 @@ import numpy as np
 from catena.errors import ModelError
 from catena.joints.contract import JointKind
 from catena.spatial import Motion, MotionSpace, Transform, array
+from catena.spatial.scalars import Scalar
 from catena.spatial.vectors import skew
 
 NOTHING: tuple[float, ...] = ()
@@ -90,13 +91,13 @@ class Modal(JointKind):
     def params(self) -> tuple[float, ...]:
         return tuple(x for part in self._parts for x in part)
 
-    def with_params(self, params: Sequence[Any]) -> Modal:
+    def with_params(self, params: Sequence[Scalar]) -> Modal:
         if len(params) != len(self.params()):
             raise ModelError(f"Modal has {len(self.params())} parameters, but {len(params)} were given.")
-        given, parts = list(params), []
+        rest, parts = list(params), []
         for part in self._parts:
-            parts.append(tuple(given[: len(part)]))
-            given = given[len(part) :]
+            parts.append(tuple(rest[: len(part)]))
+            rest = rest[len(part) :]
         names = ("moves", "turns", "bends", "stiffness", "hardening", "fourths", "squares")
         changes: dict[str, Any] = dict(zip(names, parts, strict=True))
         return replace(self, **changes)

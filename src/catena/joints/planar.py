@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from catena.joints.axes import Direction, Z, canonical_frame, direction, perpendicular
+from catena.joints.axes import AxisField, Direction, Z, canonical_frame, perpendicular
 from catena.joints.contract import HINGE, IDENTITY, SLIDE, JointKind, SimpleMotion, in_order
 from catena.joints.nearest import angle_about
 from catena.spatial import ForceSpace, Motion, MotionSpace, Transform, array
@@ -24,7 +24,7 @@ class Planar(JointKind):
     the others.
     """
 
-    normal: Any = "z"
+    normal: AxisField = AxisField("z")
     nq = 3
     nv = 3
     drawn_as = "plate"
@@ -34,9 +34,6 @@ class Planar(JointKind):
 
     finds_coordinates_of_symbols = True
     wraps = (2,)
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "normal", direction(self.normal, "Planar"))
 
     @property
     def drawn_along(self) -> tuple[Direction, ...]:

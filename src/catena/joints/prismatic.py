@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
-from catena.joints.axes import Direction, Z, canonical_frame, direction, perpendicular
+from catena.joints.axes import AxisField, Direction, Z, canonical_frame, perpendicular
 from catena.joints.contract import IDENTITY, SLIDE, JointKind, SimpleMotion, in_order
 from catena.spatial import ForceSpace, Motion, MotionSpace, Transform, array
 
@@ -17,16 +16,13 @@ from catena.spatial import ForceSpace, Motion, MotionSpace, Transform, array
 class Prismatic(JointKind):
     """Translation along one axis. q = (displacement,) in metres, v = dq/dt."""
 
-    axis: Any = "z"
+    axis: AxisField = AxisField("z")
     nq = 1
     nv = 1
     drawn_as = "slide"
     letters = "P"
     words = "prismatic"
     finds_coordinates_of_symbols = True
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "axis", direction(self.axis, "Prismatic"))
 
     @property
     def drawn_along(self) -> tuple[Direction, ...]:

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
-from catena.joints.axes import Direction, Z, canonical_frame, direction, perpendicular
+from catena.joints.axes import AxisField, Direction, Z, canonical_frame, perpendicular
 from catena.joints.contract import HINGE, IDENTITY, JointKind, SimpleMotion, in_order
 from catena.joints.nearest import angle_about
 from catena.spatial import ForceSpace, Motion, MotionSpace, Transform, array
@@ -18,7 +17,7 @@ from catena.spatial import ForceSpace, Motion, MotionSpace, Transform, array
 class Revolute(JointKind):
     """Rotation about one axis through the joint frame's origin. q = (angle,) in radians, v = dq/dt."""
 
-    axis: Any = "z"
+    axis: AxisField = AxisField("z")
     nq = 1
     nv = 1
     drawn_as = "hinge"
@@ -26,9 +25,6 @@ class Revolute(JointKind):
     words = "revolute"
     finds_coordinates_of_symbols = True
     wraps = (0,)
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "axis", direction(self.axis, "Revolute"))
 
     @property
     def drawn_along(self) -> tuple[Direction, ...]:

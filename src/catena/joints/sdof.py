@@ -22,7 +22,7 @@ from catena.joints.axes import NAMED
 from catena.joints.contract import HINGE, SLIDE, JointKind, SimpleMotion, counted_on, in_order, number
 from catena.joints.nearest import angle_about
 from catena.spatial import Motion, MotionSpace, Transform, cross, is_symbolic, spd_inverse
-from catena.spatial.scalars import Scalars, array, atan2, less, sqrt, where
+from catena.spatial.scalars import Scalar, Scalars, array, atan2, less, sqrt, where
 from catena.validation import is_one_of, shown
 
 ROTATIONS = ("rx", "ry", "rz")
@@ -43,9 +43,9 @@ class Sdof(JointKind):
     rotations at 90 degrees, or at 0 where the last axis is the first) S loses rank; nothing else fails there.
     """
 
-    sequence: tuple[str | tuple[str, Any], ...]
+    sequence: tuple[str | tuple[str, Scalar], ...]
 
-    def __init__(self, *motions: str | tuple[str, Any]) -> None:
+    def __init__(self, *motions: str | tuple[str, Scalar]) -> None:
         object.__setattr__(self, "sequence", tuple(_checked(motion) for motion in motions))
         if not self.motions:
             raise ModelError(
@@ -92,7 +92,7 @@ class Sdof(JointKind):
         """Return the values of what stands still, in their order."""
         return tuple(motion[1] for motion in self.sequence if not isinstance(motion, str))
 
-    def with_params(self, params: Sequence[Any]) -> Sdof:
+    def with_params(self, params: Sequence[Scalar]) -> Sdof:
         values = iter(params)
         return Sdof(*(x if isinstance(x, str) else (x[0], next(values)) for x in self.sequence))
 
@@ -168,7 +168,7 @@ class Sdof(JointKind):
             X = _elementary(motion, x) * X
         return X
 
-    def _steps(self, q: Sequence[Any] | np.ndarray) -> Iterator[tuple[str, Any]]:
+    def _steps(self, q: Sequence[Any] | np.ndarray) -> Iterator[tuple[str, Scalar]]:
         """The name and the value of every motion in order, of those that stand still too."""
         values = iter(q)
         for step in self.sequence:
@@ -228,7 +228,7 @@ class Sdof(JointKind):
         return array(found)
 
 
-def _checked(motion: Any) -> str | tuple[str, Any]:
+def _checked(motion: Any) -> str | tuple[str, Scalar]:
     """Return a motion that moves, or one that stands still with its value, as it was given."""
     name, *value = motion if isinstance(motion, tuple | list) and len(motion) == 2 else (motion,)
     if not is_one_of(name, MOTIONS):

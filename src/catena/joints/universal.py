@@ -5,16 +5,15 @@ from __future__ import annotations
 import math
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from catena.errors import ModelError
-from catena.joints.axes import Direction, Z, direction
+from catena.joints.axes import AxisField, Direction, Z
 from catena.joints.contract import HINGE, IDENTITY, JointKind, SimpleMotion, in_order
 from catena.joints.nearest import angle_about
 from catena.spatial import ForceSpace, Motion, MotionSpace, Transform, array, cross3, is_symbolic
-from catena.spatial.scalars import atan2
+from catena.spatial.scalars import Scalar, atan2
 
 
 @dataclass(frozen=True)
@@ -25,8 +24,8 @@ class Universal(JointKind):
     sine and the cosine of the angle between the axes.
     """
 
-    axis1: Any = "z"
-    axis2: Any = "x"
+    axis1: AxisField = AxisField("z", " (first axis)")
+    axis2: AxisField = AxisField("x", " (second axis)")
     nq = 2
     nv = 2
     drawn_as = "cross"
@@ -37,8 +36,6 @@ class Universal(JointKind):
     wraps = (0, 1)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "axis1", direction(self.axis1, "Universal (first axis)"))
-        object.__setattr__(self, "axis2", direction(self.axis2, "Universal (second axis)"))
         if not is_symbolic([*self.axis1, *self.axis2]) and self.params()[0] < 1e-6:
             raise ModelError(
                 f"Universal: the axes {self.axis1} and {self.axis2} are parallel; give two different "
@@ -69,7 +66,7 @@ class Universal(JointKind):
         normal = cross3(a, b).tolist()
         return (math.sqrt(sum(x * x for x in normal)), cosine)
 
-    def with_params(self, params: Sequence[Any]) -> Universal:
+    def with_params(self, params: Sequence[Scalar]) -> Universal:
         sine, cosine = params
         across = self._frame()[:, 0].tolist()
         second = [sine * e + cosine * a for e, a in zip(across, self.axis1, strict=True)]

@@ -234,28 +234,28 @@ class Evaluator:
         )
         if directly and not self._checked and (found := self._directly(algorithm, inputs)) is not None:
             return found
-        given: dict[str, np.ndarray] = {}
+        checked: dict[str, np.ndarray] = {}
         for name, value in inputs.items():
             if value is not None:
-                given[name] = self._as_rows(algorithm, name, value, forces)
+                checked[name] = self._as_rows(algorithm, name, value, forces)
             elif name not in algorithm.optional:
                 raise StateError(f"{_PUBLIC.get(name, name)} is None; give {self._meaning(algorithm, name)}.")
-        told = self._width(algorithm, FORCE_INPUTS, forces)
-        if told and FORCE_INPUTS not in given:
-            given[FORCE_INPUTS] = np.zeros(told)
-        absent = frozenset({*algorithm.inputs, *algorithm.ground_inputs} - given.keys())
-        if NEAR not in given and self._width(algorithm, NEAR, forces):
+        width = self._width(algorithm, FORCE_INPUTS, forces)
+        if width and FORCE_INPUTS not in checked:
+            checked[FORCE_INPUTS] = np.zeros(width)
+        absent = frozenset({*algorithm.inputs, *algorithm.ground_inputs} - checked.keys())
+        if NEAR not in checked and self._width(algorithm, NEAR, forces):
             # Nobody has counted turns, so that angles lie within one.
             absent |= {NEAR}
         varying = self.varying_inputs(algorithm, frame, forces)
-        batch = arrays.batch_shape({_PUBLIC.get(n, n): x for n, x in (given | varying).items()})
+        batch = arrays.batch_shape({_PUBLIC.get(n, n): x for n, x in (checked | varying).items()})
         for name in ("q", "q_next"):
-            if name in given:
-                self.check_positions(_PUBLIC.get(name, name), given[name])
+            if name in checked:
+                self.check_positions(_PUBLIC.get(name, name), checked[name])
         states = prod(batch)
-        rows = {n: arrays.flat(x, batch) for n, x in (given | varying).items()}
+        rows = {n: arrays.flat(x, batch) for n, x in (checked | varying).items()}
         if is_plain or not all(force.is_compiled for force in forces):
-            return self._play(algorithm, given, rows, states, batch, frame, finite, forces)
+            return self._play(algorithm, checked, rows, states, batch, frame, finite, forces)
         stations = self._stations if self.plan.owner is not None and suits(algorithm) else None
         if stations is not None:
             program = stations[1].program(algorithm, absent, frame, forces=forces)
@@ -267,13 +267,13 @@ class Evaluator:
             if (
                 directly
                 and (finite or self._checked)
-                and (found := self._directly(algorithm, given)) is not None
+                and (found := self._directly(algorithm, checked)) is not None
             ):
                 return found
             program = self.program(algorithm, absent, frame, forces=forces)
             status, outputs = program.run(rows, states, into=self._rows_of(program, into, batch))
         if status & NOT_FINITE_INPUT or (status and finite):
-            self.complain(algorithm, status, given, outputs)
+            self.complain(algorithm, status, checked, outputs)
         if self.plan.owner is not None and stations is None:
             outputs = summed(algorithm, self.plan, outputs)
         return {n: y.reshape(*batch, *y.shape[1:]) for n, y in outputs.items()}
@@ -401,14 +401,14 @@ class Evaluator:
         return rows
 
     def _play(
-        self, algorithm: Algorithm, given: Mapping[str, np.ndarray], rows: Mapping[str, np.ndarray],
+        self, algorithm: Algorithm, inputs: Mapping[str, np.ndarray], rows: Mapping[str, np.ndarray],
         states: int, batch: tuple[int, ...], frame: str | None, finite: bool, forces: tuple[PlacedForce, ...],
     ) -> dict[str, np.ndarray]:  # fmt: skip
         """Return outputs as plain numbers, state after state."""
         if CONSTANTS in rows and states:
             return self._play_alone(algorithm, rows, batch, frame, finite, forces)
         if not all(np.isfinite(x).all() for x in rows.values()):
-            self.complain(algorithm, NOT_FINITE_INPUT, given, {})
+            self.complain(algorithm, NOT_FINITE_INPUT, inputs, {})
         results = [
             play_shared(
                 algorithm,
@@ -426,7 +426,7 @@ class Evaluator:
             return {n: np.zeros((*batch, *y.shape)) for n, y in shapes.items()}
         outputs = {n: np.array([r[n] for r in results], dtype=np.float64) for n in results[0]}
         if finite and not all(np.isfinite(y).all() for y in outputs.values()):
-            self.complain(algorithm, 0, given, outputs)
+            self.complain(algorithm, 0, inputs, outputs)
         return {n: y.reshape(*batch, *y.shape[1:]) for n, y in outputs.items()}
 
     def _play_alone(
@@ -559,13 +559,13 @@ class Evaluator:
         self,
         algorithm: Algorithm,
         status: int,
-        given: Mapping[str, np.ndarray],
+        inputs: Mapping[str, np.ndarray],
         outputs: Mapping[str, np.ndarray],
     ) -> None:
         """Raise an error that names the number that is not finite."""
-        named = {_PUBLIC.get(n, n): x for n, x in given.items()}
+        named = {_PUBLIC.get(n, n): x for n, x in inputs.items()}
         if status & NOT_FINITE_INPUT:
-            owners = {_PUBLIC.get(n, n): self._owners(algorithm, n) for n in given}
+            owners = {_PUBLIC.get(n, n): self._owners(algorithm, n) for n in inputs}
             raise StateError(arrays.name_not_finite(named, owners))
         for y in outputs.values():
             bad = np.argwhere(~np.isfinite(y.reshape(len(y), -1)))

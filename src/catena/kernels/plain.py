@@ -88,8 +88,8 @@ class PlainRun:
         self.target = frame[0] if frame else 0
         ground = SimpleNamespace(gravity=np.asarray(gravity))
         for name, extent in algorithm.ground_inputs.items():
-            given = inputs.get(name)
-            setattr(ground, name, sample(extent, 0, 0) if given is None else extent.from_entries(list(given)))
+            value = inputs.get(name)
+            setattr(ground, name, sample(extent, 0, 0) if value is None else extent.from_entries(list(value)))
         self.records = [ground, *(self._body(algorithm, i, inputs) for i in range(1, len(plan.parent)))]
         self.bodies = (
             self.path(self.target)[::-1] if algorithm.path_only else list(range(1, len(plan.parent)))
@@ -115,13 +115,13 @@ class PlainRun:
             has_constant_motion_space=_has_constant_motion_space(plan.kind[i]),
         )  # fmt: skip
         for name, extent in algorithm.inputs.items():
-            given = inputs.get(name)
-            if given is None:
+            numbers = inputs.get(name)
+            if numbers is None:
                 value = sample(extent, plan.q_size[i], plan.v_size[i])
             elif extent in (POSITION, VELOCITY):
-                value = given[q if extent is POSITION else v]
+                value = numbers[q if extent is POSITION else v]
             else:
-                value = extent.from_entries(list(given[extent.size * i : extent.size * (i + 1)]))
+                value = extent.from_entries(list(numbers[extent.size * i : extent.size * (i + 1)]))
             setattr(record, name, value)
         return record
 

@@ -130,10 +130,10 @@ class PointMotions:
 
 
 def point_inputs(
-    algorithm: Algorithm, at: StationPlan, described: Plan, given: Mapping[str, np.ndarray], states: int
+    algorithm: Algorithm, at: StationPlan, described: Plan, inputs: Mapping[str, np.ndarray], states: int
 ) -> tuple[dict[str, np.ndarray], PointMotions]:
     """Return the inputs of states, (n, ...) each, as points have them, and the motions of the points."""
-    rows = {n: np.broadcast_to(x, (states, x.shape[-1])) for n, x in given.items()}
+    rows = {n: np.broadcast_to(x, (states, x.shape[-1])) for n, x in inputs.items()}
     q = rows["q"] if "q" in rows else np.zeros((states, described.nq))
     points = PointMotions(at, described, q, rows.get("qd"))
     found = {}

@@ -274,7 +274,7 @@ def force_constants(force: PlacedForce, load: Load, inputs: Mapping[str, Any]) -
 
     kind, joint = force.kind, force.joint
     count = len(kind.params())
-    given: dict[str, Any] = {
+    fields: dict[str, Any] = {
         "site": force.site,
         "acts": force.acts,
         "on_a": lambda: Transform.from_entries(load(0, 12)),
@@ -282,16 +282,16 @@ def force_constants(force: PlacedForce, load: Load, inputs: Mapping[str, Any]) -
         "kind": lambda: kind.with_params(load(24, count)) if count else kind,
     }
     if not kind.inputs:
-        given["inputs"] = NO_INPUTS
+        fields["inputs"] = NO_INPUTS
     if NEAR not in inputs:
-        given[NEAR] = None
+        fields[NEAR] = None
     if joint is not None:
-        given["joint"] = lambda: (
+        fields["joint"] = lambda: (
             joint.with_params(load(24 + count, len(joint.params()))) if joint.params() else joint
         )
-        given["has_constant_motion_space"] = joint.has_constant_motion_space if force.site == LOOP else False
-        given["neutral"] = joint.neutral()
-    return Lazy(given)
+        fields["has_constant_motion_space"] = joint.has_constant_motion_space if force.site == LOOP else False
+        fields["neutral"] = joint.neutral()
+    return Lazy(fields)
 
 
 def frame_constants(load: Load) -> dict[str, Any]:

@@ -108,8 +108,8 @@ class _Ground(TracedRecord):
     """The ground while it is traced: every entry of what it writes takes a slot. The flows, which the ground function
     writes, lie close together, as those of bodies do."""
 
-    def __init__(self, *given: Any, flows_are_known: bool = True, **more: Any) -> None:
-        super().__init__(*given, **more)
+    def __init__(self, *arguments: Any, flows_are_known: bool = True, **more: Any) -> None:
+        super().__init__(*arguments, **more)
         self.__dict__["_flows_are_known"] = flows_are_known
 
     def __setattr__(self, name: str, value: Any) -> None:

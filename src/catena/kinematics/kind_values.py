@@ -19,14 +19,14 @@ from catena.spatial.on_symbols import on_symbols
 PORTION = 1024
 
 
-def formula_rows(function: Any, *given: np.ndarray) -> np.ndarray:
+def formula_rows(function: Any, *arguments: np.ndarray) -> np.ndarray:
     """Return the results (states, m) of a CasADi function with one dense output, for arguments (states, n). To hand
     over matrices of CasADi's own costs many times as much."""
-    out = np.empty((len(given[0]), function.nnz_out(0)))
+    out = np.empty((len(arguments[0]), function.nnz_out(0)))
     for first in range(0, len(out), PORTION):
         some = slice(first, first + PORTION)
         buffer, evaluate = _mapped(function, len(out[some])).buffer()
-        rows = [np.ascontiguousarray(x[some], dtype=np.float64) for x in given]
+        rows = [np.ascontiguousarray(x[some], dtype=np.float64) for x in arguments]
         for k, x in enumerate(rows):
             buffer.set_arg(k, x.data)
         buffer.set_res(0, out[some].data)
@@ -139,5 +139,7 @@ def _coordinates(kind: JointKind, counts: bool) -> Any:
     entries, near = casadi.SX.sym("X", 12), casadi.SX.sym("near", kind.nq)
     X = Transform.from_entries([entries[i] for i in range(12)])
     q = kind.coordinates_near(X, array([near[i] for i in range(kind.nq)])) if counts else kind.coordinates(X)
-    given = [entries, near] if counts else [entries]
-    return casadi.Function("coordinates", given, [casadi.densify(casadi.vertcat(*[casadi.SX(x) for x in q]))])
+    arguments = [entries, near] if counts else [entries]
+    return casadi.Function(
+        "coordinates", arguments, [casadi.densify(casadi.vertcat(*[casadi.SX(x) for x in q]))]
+    )

@@ -160,24 +160,24 @@ def _empty(mechanism: Mechanism) -> Mechanism:
     return Mechanism(mechanism.name)
 
 
-def _changed_body(empty: Mechanism, old: Body, given: Mapping[str, Any]) -> Body:
+def _changed_body(empty: Mechanism, old: Body, numbers: Mapping[str, Any]) -> Body:
     """Return a body with other numbers; its inertia must be possible unless it is the one that was there."""
-    _require(f"body {old.name!r}", given, OF_BODY)
+    _require(f"body {old.name!r}", numbers, OF_BODY)
     there: dict[str, Any] = {"visuals": old.visuals, "collisions": old.collisions}
-    if given.get("flexible", old.flexible) is not None:
+    if numbers.get("flexible", old.flexible) is not None:
         # A flexible body has its own mass; whoever gives another is told so.
-        made = empty.add_body(old.name, **{**there, "flexible": old.flexible, **given})
+        made = empty.add_body(old.name, **{**there, "flexible": old.flexible, **numbers})
         return replace(made, locked_at=old.locked_at) if made.flexible is old.flexible else made
-    if given.get("density") is None:
+    if numbers.get("density") is None:
         there |= {"mass": old.mass, "com": old.com, "inertia": old.inertia}
         # What came from a file may never have been possible.
-        there["physical"] = given.get("inertia") is not None
-    return empty.add_body(old.name, **{**there, **given})
+        there["physical"] = numbers.get("inertia") is not None
+    return empty.add_body(old.name, **{**there, **numbers})
 
 
-def _changed_joint(empty: Mechanism, old: Joint, given: Mapping[str, Any]) -> Joint:
+def _changed_joint(empty: Mechanism, old: Joint, numbers: Mapping[str, Any]) -> Joint:
     """Return a joint between the same bodies with other numbers, or of another kind; a locked one stays locked."""
-    _require(f"joint {old.name!r}", given, OF_JOINT)
+    _require(f"joint {old.name!r}", numbers, OF_JOINT)
     there = {name: getattr(old, name) for name in OF_JOINT}
     # What is driven alike says something about any kind, and about none that had no velocity.
     there["actuated"] = old.powered.tolist()
@@ -185,7 +185,7 @@ def _changed_joint(empty: Mechanism, old: Joint, given: Mapping[str, Any]) -> Jo
         there["actuated"] = old.actuated or not old.kind.nv
     if old.limit_damping is None:
         del there["limit_damping"]
-    kind = given.get("kind", old.kind)
+    kind = numbers.get("kind", old.kind)
     if getattr(kind, "nv", old.kind.nv) != old.kind.nv:
         # Numbers for each velocity of the old kind say nothing about those of the new one.
         for name in (
@@ -206,23 +206,23 @@ def _changed_joint(empty: Mechanism, old: Joint, given: Mapping[str, Any]) -> Jo
     for body in (old.parent, old.child):
         if body not in empty.bodies:
             empty.add_body(body)
-    made = empty.add_joint(old.name, old.parent, old.child, **{**there, **given})
+    made = empty.add_joint(old.name, old.parent, old.child, **{**there, **numbers})
     if old.locked and (made.kind.nq, made.kind.nv) != (old.kind.nq, old.kind.nv):
         raise ModelError(f"joint {old.name!r}: it is locked at coordinates of its old kind: unlock it first")
     return replace(made, locked_at=old.locked_at)
 
 
-def _changed_kind(who: str, kind: ForceKind, given: Mapping[str, Any]) -> ForceKind:
+def _changed_kind(who: str, kind: ForceKind, numbers: Mapping[str, Any]) -> ForceKind:
     """Return a kind of force with other values of its fields."""
     if not is_dataclass(kind):
         raise ModelError(f"{who}: {type(kind).__name__} is no dataclass: add the force anew")
-    _require(who, given, [one.name for one in fields(kind)])
+    _require(who, numbers, [one.name for one in fields(kind)])
     try:
-        return replace(kind, **given)
+        return replace(kind, **numbers)
     except ModelError as error:
         raise ModelError(f"{who}: {error}") from None
 
 
-def _require(who: str, given: Mapping[str, Any], names: Any) -> None:
-    for name in given:
+def _require(who: str, numbers: Mapping[str, Any], names: Any) -> None:
+    for name in numbers:
         known("number or property to change", name, names, who)

@@ -53,17 +53,17 @@ def attach(
     outer, inner = (
         base if pose is None else base * pose for base, pose in zip(bases, (in_parent, in_child), strict=True)
     )
-    given = in_parent is not None and in_child is not None
+    is_placed = in_parent is not None and in_child is not None
     # Two frames say where the joint is on either side as well as two poses do.
-    given = given or (bodies[0] != parent and bodies[1] != child)
-    if at is not None and not given:
+    is_placed = is_placed or (bodies[0] != parent and bodies[1] != child)
+    if at is not None and not is_placed:
         if in_child is None and bodies[1] == child:
             inner = at.pose_on(bodies[1], at.pose_at(bodies[0], outer))
         else:
             outer = at.pose_on(bodies[0], at.pose_at(bodies[1], inner))
     changed = mechanism.copy()
     changed.add_joint(name, bodies[0], bodies[1], kind, outer, inner, **options)
-    if at is not None and given:
+    if at is not None and is_placed:
         at.require_closed(changed, name)
     return changed
 

@@ -149,12 +149,12 @@ class JointSpringElement(ForceElement):
         return self.kind.with_rows(tuple(self.stiffness), tuple(self.damping), tuple(self.rest))
 
     def added_to(
-        self, mechanism: Mechanism, prefix: str = "", of: Callable[[str], str] = str, **given: Any
+        self, mechanism: Mechanism, prefix: str = "", of: Callable[[str], str] = str, **numbers: Any
     ) -> Spring:
         """Add a spring with these numbers, but those that are given, to a mechanism that has the same joint under a
         name with this prefix."""
         there = {name: getattr(self, name) for name in self.numbers}
-        return mechanism.add_spring(prefix + self.name, prefix + self.joint, **{**there, **given})
+        return mechanism.add_spring(prefix + self.name, prefix + self.joint, **{**there, **numbers})
 
     def with_kind(self, kind: forces.JointSpring) -> JointSpringElement:
         def row(name: str) -> Floats:
@@ -184,12 +184,12 @@ class PointSpringElement(ForceElement):
     numbers = ("stiffness", "rest_length", "damping")
 
     def added_to(
-        self, mechanism: Mechanism, prefix: str = "", of: Callable[[str], str] = str, **given: Any
+        self, mechanism: Mechanism, prefix: str = "", of: Callable[[str], str] = str, **numbers: Any
     ) -> Spring:
         """Add a spring with these numbers, but those that are given, between frames whose names `of` tells."""
         there = {name: getattr(self, name) for name in self.numbers}
         ends = of(self.frame_a), of(self.frame_b)
-        return mechanism.add_spring_between(prefix + self.name, *ends, **{**there, **given})
+        return mechanism.add_spring_between(prefix + self.name, *ends, **{**there, **numbers})
 
     @property
     def kind(self) -> forces.PointSpring:

@@ -119,17 +119,17 @@ class Linkage:
 
     def sketch(self, points: Mapping[str, ArrayLike]) -> Linkage:
         """Say roughly where points are, {"A": (x, z)}: that decides which way the linkage is put together."""
-        given = self._mapping("sketch", points)
-        self._sketch |= {name: _point(f"sketch of point {name!r}", x) for name, x in given.items()}
+        places = self._mapping("sketch", points)
+        self._sketch |= {name: _point(f"sketch of point {name!r}", x) for name, x in places.items()}
         return self
 
-    def _mapping(self, what: str, given: Any) -> Mapping[str, Any]:
+    def _mapping(self, what: str, value: Any) -> Mapping[str, Any]:
         """Return a mapping from names, or the complaint that it is none."""
-        if not isinstance(given, Mapping) or not all(isinstance(name, str) for name in given):
+        if not isinstance(value, Mapping) or not all(isinstance(name, str) for name in value):
             raise ModelError(
-                f"linkage {self.name!r}: {what} is {shown(given)}: give a mapping such as {{'A': (0, 0)}}"
+                f"linkage {self.name!r}: {what} is {shown(value)}: give a mapping such as {{'A': (0, 0)}}"
             )
-        return given
+        return value
 
     def slide(
         self, point: str, along: ArrayLike = (1.0, 0.0), through: ArrayLike = (0.0, 0.0), mass: float = 0.0

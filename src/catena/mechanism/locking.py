@@ -39,8 +39,8 @@ def lock(mechanism: Mechanism, names: Names, at: Position) -> Mechanism:
         who = f"joint {name!r}"
         if joint.kind.nv == 0:
             raise ModelError(f"{who}: a joint without degrees of freedom cannot be locked: it already holds")
-        given = _position(joint, at, chosen) if here is None else here.position_of(name)
-        position = validation.coordinates(who, "the locked position", given, joint.kind.nq)
+        wanted = _position(joint, at, chosen) if here is None else here.position_of(name)
+        position = validation.coordinates(who, "the locked position", wanted, joint.kind.nq)
         joint.kind.check(position, name)
         changed._joints[name] = replace(joint, locked_at=position)
     changed._forget(chosen)
@@ -53,10 +53,10 @@ def _modes_apart(names: Names, mechanism: Mechanism) -> tuple[Names, list[Body]]
     if all(body.flexible is None for body in mechanism.bodies.values()):
         return names, []
     try:
-        given = entries(names)
+        asked = entries(names)
     except ValueError:
         return names, []
-    owners = [(name, owner_of_modes(name, mechanism.bodies)) for name in given]
+    owners = [(name, owner_of_modes(name, mechanism.bodies)) for name in asked]
     flexible = [body for _, body in owners if body is not None]
     return (tuple(name for name, body in owners if body is None), flexible) if flexible else (names, [])
 

@@ -60,6 +60,7 @@ from catena.mechanism.placed_mechanism import PlacedMechanism
 from catena.mechanism.profiles import Profile, as_profile
 from catena.mechanism.shapes import Shape, as_shapes
 from catena.spatial import Pose, is_one_pose
+from catena.spatial.scalars import Scalar
 from catena.validation import shown
 
 if TYPE_CHECKING:
@@ -187,8 +188,8 @@ class Mechanism:
     @property
     def servos(self) -> Mapping[str, Servo]:
         """The kinds of those `forces` that are servos, by name; read-only."""
-        kinds = {name: force.kind for name, force in self._forces.items()}
-        return MappingProxyType({name: kind for name, kind in kinds.items() if isinstance(kind, Servo)})
+        servos = {name: force.kind.as_servo for name, force in self._forces.items()}
+        return MappingProxyType({name: servo for name, servo in servos.items() if servo is not None})
 
     @property
     def couplings(self) -> Mapping[str, Coupling]:
@@ -471,7 +472,7 @@ class Mechanism:
         name: str,
         joint: str,
         of: str,
-        profile: Profile | str | Callable[[Any], Any] | Sequence[ArrayLike],
+        profile: Profile | str | Callable[[Scalar], Scalar] | Sequence[ArrayLike],
     ) -> CamCoupling:
         """Add and return a cam: position(joint) = profile(position(of)), exactly, for two joints with one degree of
         freedom each.
@@ -643,10 +644,10 @@ class Mechanism:
         damping, friction and limits of joints. Weight, actuators and the stiffness of flexible bodies stay."""
         return changes.without_forces(self)
 
-    def with_parameters(self, given: Mapping[str, float | str] = _NONE, /, **more: float | str) -> Mechanism:
+    def with_parameters(self, values: Mapping[str, float | str] = _NONE, /, **more: float | str) -> Mechanism:
         """Return the mechanism of the same model file with other values of its parameters, numbers or text such as
         "400 mm"; those that are not named stay. It must not have been edited since it was loaded."""
-        return hook("with_parameters")(self, {**given, **more})
+        return hook("with_parameters")(self, {**values, **more})
 
     def with_parts(
         self, gravity: ArrayLike, bodies: Mapping[str, Body], joints: Mapping[str, Joint],

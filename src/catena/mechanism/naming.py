@@ -97,7 +97,7 @@ WILD = frozenset("*?[")
 
 
 def selected(
-    what: str, given: str | Iterable[str], names: Collection[str], wanted: Callable[[str], bool] | None = None
+    what: str, words: str | Iterable[str], names: Collection[str], wanted: Callable[[str], bool] | None = None
 ) -> tuple[str, ...]:
     """Return the names that are given or look like one of the given patterns, each once, in the order of `names`.
 
@@ -105,9 +105,9 @@ def selected(
     has a wildcard in it. What stands for no name at all is an error.
     """
     try:
-        asked: tuple[Any, ...] = (given,) if isinstance(given, Mapping) else entries(given)
+        asked: tuple[Any, ...] = (words,) if isinstance(words, Mapping) else entries(words)
     except ValueError:
-        asked = (given,)
+        asked = (words,)
     found: set[str] = set()
     for one in asked:
         if not isinstance(one, str) or one in names or not WILD & set(one):

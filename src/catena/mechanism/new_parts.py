@@ -163,15 +163,16 @@ def make_actuator(
     return Actuator(name, joint, chosen, ratio, efforts, fastest)
 
 
-def initial_values(mechanism: Mechanism, what: str, given: Any) -> Mapping[str, NDArray[np.float64]]:
+def initial_values(mechanism: Mechanism, what: str, by_joint: Any) -> Mapping[str, NDArray[np.float64]]:
     """Return the checked positions ("q") or velocities ("v") of joints by name, in the order of the joints."""
     joints = mechanism.joints
-    if given is not None and not isinstance(given, Mapping):
+    if by_joint is not None and not isinstance(by_joint, Mapping):
         raise ModelError(
-            f"mechanism {mechanism.name!r}: the initial {what} is {shown(given)}: give a mapping from joints to numbers"
+            f"mechanism {mechanism.name!r}: the initial {what} is {shown(by_joint)}: give a mapping from joints "
+            "to numbers"
         )
     values = {}
-    for name, value in (given or {}).items():
+    for name, value in (by_joint or {}).items():
         kind = joints[validation.known("joint", name, joints, f"initial {what}")].kind
         joint = f"joint {name!r}"
         if joints[name].locked:
@@ -185,17 +186,17 @@ def initial_values(mechanism: Mechanism, what: str, given: Any) -> Mapping[str, 
     return MappingProxyType({name: values[name] for name in joints if name in values})
 
 
-def signal_values(mechanism: Mechanism, given: Any) -> Mapping[str, float]:
+def signal_values(mechanism: Mechanism, by_servo: Any) -> Mapping[str, float]:
     """Return the checked signals of servos by name, in the order of the forces."""
-    if given is not None and not isinstance(given, Mapping):
+    if by_servo is not None and not isinstance(by_servo, Mapping):
         raise ModelError(
-            f"mechanism {mechanism.name!r}: signals is {shown(given)}: give a mapping from servos to numbers"
+            f"mechanism {mechanism.name!r}: signals is {shown(by_servo)}: give a mapping from servos to numbers"
         )
     servos = mechanism.servos
     values = {
         validation.known("servo", name, servos, "signals"): float(
             validation.coordinates(f"servo {name!r}", "the signal", value, 1)[0]
         )
-        for name, value in (given or {}).items()
+        for name, value in (by_servo or {}).items()
     }
     return MappingProxyType({name: values[name] for name in mechanism.forces if name in values})

@@ -19,7 +19,7 @@ from catena.errors import FormulaError, ModelError
 from catena.forces.parameters import Parametric, number, numbers
 from catena.spatial import is_symbolic
 from catena.spatial.on_symbols import on_symbols
-from catena.spatial.scalars import floor, less, where
+from catena.spatial.scalars import Scalar, floor, less, where
 from catena.validation import is_one_of, shown
 
 BEYOND = ("", "line", "periodic")
@@ -157,7 +157,7 @@ class Formula(Profile):
     Its derivatives are those of the formula. It belongs to the code, so a model file cannot hold it.
     """
 
-    function: Callable[[Any], Any]
+    function: Callable[[Scalar], Scalar]
     number: int = field(init=False, default_factory=count().__next__)
 
     @property
@@ -255,26 +255,26 @@ class Written(Profile):
         return Written, (self.text,)
 
 
-def as_profile(who: str, given: Any) -> Profile:
+def as_profile(who: str, source: Any) -> Profile:
     """Return a profile from what a user gives: a profile, a formula of x as text, a function of one symbol, or points
     as a pair (x, y)."""
-    if isinstance(given, Profile):
-        return given
-    if isinstance(given, str):
+    if isinstance(source, Profile):
+        return source
+    if isinstance(source, str):
         try:
-            return Written(given)
+            return Written(source)
         except FormulaError as error:
             raise ModelError(
-                f"{who}: its profile is {shown(given)}, which is no formula: {error.reason}"
+                f"{who}: its profile is {shown(source)}, which is no formula: {error.reason}"
             ) from None
-    if callable(given) and not isinstance(given, type):
-        return Formula(given)
+    if callable(source) and not isinstance(source, type):
+        return Formula(source)
     try:
-        x, y = given
+        x, y = source
         return Spline(tuple(np.ravel(x)), tuple(np.ravel(y)))
     except (TypeError, ValueError):
         raise ModelError(
-            f"{who}: its profile is {shown(given)}: give points as a pair (x, y), a Spline, a Polynomial, a "
+            f"{who}: its profile is {shown(source)}: give points as a pair (x, y), a Spline, a Polynomial, a "
             "formula of x as text, or a function of one symbol"
         ) from None
 

@@ -96,9 +96,9 @@ class Shape(ABC):
             ) from None
         return own.placed(self.pose)
 
-    def _set_lengths(self, **given: Any) -> None:
+    def _set_lengths(self, **lengths: Any) -> None:
         """Keep lengths as floats after checking that they are positive."""
-        for name, value in given.items():
+        for name, value in lengths.items():
             object.__setattr__(self, name, _positive(self.who, name, value))
 
 
@@ -274,14 +274,14 @@ def filled(shapes: Iterable[Shape], density: float) -> MassProperties:
     return MassProperties.sum(shape.mass_properties(density) for shape in shapes)
 
 
-def as_shapes(who: str, what: str, given: Any) -> tuple[Shape, ...]:
+def as_shapes(who: str, what: str, shapes: Any) -> tuple[Shape, ...]:
     """Return what was given as a tuple of shapes: one shape, or several."""
-    if isinstance(given, Shape):
-        return (given,)
+    if isinstance(shapes, Shape):
+        return (shapes,)
     try:
-        listed = entries(given)
+        listed = entries(shapes)
     except ValueError:
-        listed = (given,)
+        listed = (shapes,)
     for one in listed:
         if not isinstance(one, Shape):
             raise ModelError(

@@ -95,16 +95,16 @@ def switch(who: str, what: str, value: Any) -> bool:
 
 def powered(who: str, value: Any, nv: int) -> NDArray[np.bool_]:
     """Return which of nv velocity components are driven, from True or False for all or one for each."""
-    given = value if isinstance(value, str | bool | np.bool_ | int) else _switches(value)
-    if isinstance(given, tuple):
-        if len(given) != nv:
+    switches = value if isinstance(value, str | bool | np.bool_ | int) else _switches(value)
+    if isinstance(switches, tuple):
+        if len(switches) != nv:
             raise ModelError(
-                f"{who}: actuated has {len(given)} entries: give True or False for all, or one for each of its {nv} "
+                f"{who}: actuated has {len(switches)} entries: give True or False for all, or one for each of its {nv} "
                 f"velocity components"
             )
-        found = np.array(given, dtype=bool)
-    elif isinstance(given, bool | np.bool_ | int):
-        found = np.full(nv, bool(given))
+        found = np.array(switches, dtype=bool)
+    elif isinstance(switches, bool | np.bool_ | int):
+        found = np.full(nv, bool(switches))
     else:
         raise ModelError(
             f"{who}: actuated is {shown(value)}: give True or False, or one for each velocity component"
@@ -151,24 +151,24 @@ def inertia(who: str, value: Any, body_mass: float, physical: bool = True) -> ND
     moments that no distribution of mass can have are refused, with a relative tolerance of 1e-9, unless the caller
     does without `physical` ones.
     """
-    given = numbers(who, "inertia", value)
-    if given.shape == () or given.shape == (3,):
-        matrix = np.where(_DIAGONAL, given, 0.0)
-        moments = [float(given)] * 3 if given.shape == () else sorted(given.tolist())
-    elif given.shape == (3, 3):
-        skewness = float(np.abs(given - given.T).max())
-        if skewness > INERTIA_TOLERANCE * float(np.abs(given).max()):
+    array = numbers(who, "inertia", value)
+    if array.shape == () or array.shape == (3,):
+        matrix = np.where(_DIAGONAL, array, 0.0)
+        moments = [float(array)] * 3 if array.shape == () else sorted(array.tolist())
+    elif array.shape == (3, 3):
+        skewness = float(np.abs(array - array.T).max())
+        if skewness > INERTIA_TOLERANCE * float(np.abs(array).max()):
             raise ModelError(
                 f"{who}: inertia is not symmetric (entries differ by {skewness:.3g} across the diagonal): "
                 "give a symmetric 3x3 matrix about the mass centre"
             )
-        matrix = 0.5 * given + 0.5 * given.T
+        matrix = 0.5 * array + 0.5 * array.T
         # In parts of the largest entry, because squares of very large ones overflow.
         largest = float(np.abs(matrix).max()) or 1.0
         moments = (np.linalg.eigvalsh(matrix / largest) * largest).tolist()
     else:
         raise ModelError(
-            f"{who}: inertia has shape {given.shape}: give 3 moments about the body axes or a 3x3 matrix"
+            f"{who}: inertia has shape {array.shape}: give 3 moments about the body axes or a 3x3 matrix"
         )
     fault = inertia_fault(moments, body_mass) if physical else None
     if fault is not None:
@@ -230,29 +230,29 @@ def load_friction(who: str, value: Any, kind: JointKind) -> tuple[LoadFriction |
     if value is None:
         return None
     try:
-        given = (value,) * kind.nv if isinstance(value, LoadFriction) else listed(value)
+        frictions = (value,) * kind.nv if isinstance(value, LoadFriction) else listed(value)
     except ValueError:
-        given = (value,)
-    if any(one is not None and not isinstance(one, LoadFriction) for one in given):
+        frictions = (value,)
+    if any(one is not None and not isinstance(one, LoadFriction) for one in frictions):
         raise ModelError(
             f"{who}: load_friction is {shown(value)}: give BearingFriction(mu, radius) or SlideFriction(mu), or a "
             f"sequence of these and None"
         )
-    if len(given) != kind.nv:
+    if len(frictions) != kind.nv:
         raise ModelError(
-            f"{who}: load_friction has {len(given)} entries: give one, or {kind.nv} for its velocity coordinates"
+            f"{who}: load_friction has {len(frictions)} entries: give one, or {kind.nv} for its velocity coordinates"
         )
-    if kind.nv == 6 and any(given):
+    if kind.nv == 6 and any(frictions):
         raise ModelError(f"{who}: load_friction needs a load, and this joint holds nothing: leave it out")
     turning = turning_components(kind)
-    for k, one in enumerate(given):
+    for k, one in enumerate(frictions):
         turns = bool(turning[k])
         if one is not None and one.turns != turns:
             sort, wanted = ("turns", "BearingFriction") if turns else ("slides", "SlideFriction")
             raise ModelError(
                 f"{who}: load_friction is {shown(one)}, but velocity coordinate {k} {sort}: give {wanted}"
             )
-    return given if any(given) else None
+    return frictions if any(frictions) else None
 
 
 def static_friction(
@@ -349,14 +349,14 @@ def components(who: str, joint: str, value: Any, nv: int) -> tuple[int, ...]:
     if value is None:
         return tuple(range(nv))
     try:
-        given = (value,) if isinstance(value, int | np.integer) else entries(value)
+        indices = (value,) if isinstance(value, int | np.integer) else entries(value)
     except ValueError:
-        given = ()
-    plain = all(isinstance(k, int | np.integer) and not isinstance(k, bool) for k in given)
-    if not given or not plain or not all(0 <= k < nv for k in given) or len(set(given)) < len(given):
+        indices = ()
+    plain = all(isinstance(k, int | np.integer) and not isinstance(k, bool) for k in indices)
+    if not indices or not plain or not all(0 <= k < nv for k in indices) or len(set(indices)) < len(indices):
         allowed = "0" if nv == 1 else f"different numbers from 0 to {nv - 1}"
         raise ModelError(f"{who}: components are {shown(value)}: joint {joint!r} has {nv}, give {allowed}")
-    return tuple(int(k) for k in given)
+    return tuple(int(k) for k in indices)
 
 
 def gears(who: str, value: Any, count: int) -> NDArray[np.float64]:

@@ -284,8 +284,8 @@ class _Trial:
             q = self.system.project(q, held=held)
             E = follow_independent(self.system.closure_jacobian(q), self.chosen, "plan_excitation")
             v = apply(E, v[:, self.chosen.components])
-        given = {name: acceleration[:, [j]] for j, name in enumerate(self.joints)}
-        a, tau = self.system.hybrid_dynamics(q, v, None, given)
+        prescribed = {name: acceleration[:, [j]] for j, name in enumerate(self.joints)}
+        a, tau = self.system.hybrid_dynamics(q, v, None, prescribed)
         return q, v, a, tau
 
     def _independent(self, joint: str) -> bool:

@@ -25,7 +25,7 @@ SAME_TIME = 1e-9
 def keep_attitude(task: MotionTask, most: Any) -> None:
     """Keep frames within angles of where they begin: each floating base, or those that are named."""
     plan = task.system.plan
-    if not task.given and is_positive(most):
+    if not task.has_start and is_positive(most):
         joints = task.system.mechanism.joints
         most = {joints[plan.joint[i]].child: most for i in _bases(plan) if plan.joint[i] in joints} or most
     if isinstance(most, Mapping):
@@ -198,15 +198,15 @@ def _goal(what: str, goal: Any) -> Any:
     return goal if is_one_pose(goal) else numbers(what, goal, 3, "a Pose or ")
 
 
-def _attitude(given: Any) -> np.ndarray:
+def _attitude(attitude: Any) -> np.ndarray:
     """Return the rotation (3, 3) of an attitude: that of a pose, a matrix, or a quaternion (w, x, y, z)."""
-    if isinstance(given, Pose):
-        return np.asarray(given.R, dtype=float)
+    if isinstance(attitude, Pose):
+        return np.asarray(attitude.R, dtype=float)
     for said in ("R", "quat"):
         try:
-            return np.asarray(Pose(**{said: given}).R, dtype=float)
+            return np.asarray(Pose(**{said: attitude}).R, dtype=float)
         except (CatenaError, TypeError, ValueError):
             continue
     raise StateError(
-        f"plan_motion: reach_attitude is {shown(given)}; give a Pose, a rotation matrix (3, 3) or a quaternion (4,)."
+        f"plan_motion: reach_attitude is {shown(attitude)}; give a Pose, a rotation matrix (3, 3) or a quaternion (4,)."
     )

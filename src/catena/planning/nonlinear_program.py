@@ -213,8 +213,8 @@ class NonlinearProgram:
     def add(self, formula: ProgramRows, where: np.ndarray, data: Any, weights: Any) -> None:
         """Add rows of copies of a formula to what is to be least, each times its weight (m, copies)."""
         copies = Copies.of(formula, where, data)
-        given = np.broadcast_to(np.asarray(weights, dtype=float), copies.shape)
-        self._sums.append((copies, given.ravel(order="F")))
+        spread = np.broadcast_to(np.asarray(weights, dtype=float), copies.shape)
+        self._sums.append((copies, spread.ravel(order="F")))
 
     def solve(self, x0: np.ndarray, iterations: int) -> Found:
         """Return the solution that IPOPT finds from x0 (n,), or of all it had the one that misses conditions least."""

@@ -62,30 +62,32 @@ class Objective:
         return float(np.sum(np.diff(t) * (rates[1:] + rates[:-1])) / 2.0)
 
 
-def objective_of(system: System, given: Any, acting: np.ndarray, scale: float) -> Objective:
+def objective_of(system: System, objective: Any, acting: np.ndarray, scale: float) -> Objective:
     """Return the objective that is given by name or as a function of (q, v, vdot, tau), which gets arrays of symbols.
     `acting` (k,) tells which joint forces are driven, `scale` their size."""
     import casadi
 
     forces, variables, rates = taken(system)
-    if is_one_of(given, OBJECTIVES):
+    if is_one_of(objective, OBJECTIVES):
         at = np.flatnonzero(acting).tolist()
         tau, v = forces[at], rates[at]
-        if given == "time":
+        if objective == "time":
             return Objective("time", None, variables, 1.0)
-        if given == "force":
+        if objective == "force":
             return Objective("force", casadi.sumsqr(tau), variables, scale**2)
         rounded = ROUNDED * scale
         smooth = casadi.sum1(casadi.sqrt((tau * v) ** 2 + rounded**2) - rounded)
         return Objective("energy", smooth, variables, scale, casadi.sum1(casadi.fabs(tau * v)))
-    if not can_take(given, "q", "v", "vdot", "tau"):
+    if not can_take(objective, "q", "v", "vdot", "tau"):
         raise StateError(
-            f"plan_motion: objective is {shown(given)}; give one of {', '.join(OBJECTIVES)}, or a function of q, v, "
-            "vdot and tau that gives a number to integrate over time."
+            f"plan_motion: objective is {shown(objective)}; give one of {', '.join(OBJECTIVES)}, or a function of q, "
+            "v, vdot and tau that gives a number to integrate over time."
         )
     nq, n = system.nq, system.nv
     parts = (variables[:nq], variables[nq : nq + n], variables[nq + n : nq + 2 * n], forces)
-    cost = given(*(np.array(casadi.vertsplit(x), dtype=object) if x.shape[0] else np.zeros(0) for x in parts))
+    cost = objective(
+        *(np.array(casadi.vertsplit(x), dtype=object) if x.shape[0] else np.zeros(0) for x in parts)
+    )
     try:
         rate = casadi.SX(cost)
     except (NotImplementedError, TypeError) as error:

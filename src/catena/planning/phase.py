@@ -132,20 +132,20 @@ class MotionPhase:
 def _spans(duration: Any, objective: str | Expression, track: Any) -> tuple[float, float]:
     """Return the shortest and the longest duration, or the complaint that they are none."""
     try:
-        given = entries(duration) if not is_positive(duration) else (duration, duration)
+        span = entries(duration) if not is_positive(duration) else (duration, duration)
     except ValueError:
-        given = (duration,)
-    if len(given) != 2 or not all(is_positive(x) for x in given) or given[0] > given[1]:
+        span = (duration,)
+    if len(span) != 2 or not all(is_positive(x) for x in span) or span[0] > span[1]:
         raise StateError(
             f"plan_motion: duration is {shown(duration)}; give a positive time, or the shortest and the longest."
         )
-    if given[0] < given[1] and track is not None:
+    if span[0] < span[1] and track is not None:
         raise StateError("plan_motion: what is tracked depends on time; give one duration.")
-    if isinstance(objective, str) and objective == "time" and not given[0] < given[1]:
+    if isinstance(objective, str) and objective == "time" and not span[0] < span[1]:
         raise StateError(
             f"plan_motion: time cannot be least in {shown(duration)} s; give the shortest and the longest duration."
         )
-    return float(given[0]), float(given[1])
+    return float(span[0]), float(span[1])
 
 
 def _independent(system: System, q: np.ndarray, v: np.ndarray, names: Iterable[str] | None) -> Independent:

@@ -47,15 +47,15 @@ def plan_motions(
     `objective` and `smooth` are those of `plan_motion`, the same for all phases. `guess` are plans of all phases to
     begin the search with. If the solver fails, a warning says why, and the best motion that it had is returned.
     """
-    given = _phases(phases)
+    checked = _phases(phases)
     clock = perf_counter()
     check_search(smooth, iterations)
-    guesses = _guesses(given, guess)
-    first = given[0].system
+    guesses = _guesses(checked, guess)
+    first = checked[0].system
     _, q0, v0 = first.mechanics.states(start, np.zeros(first.nv) if velocity is None else velocity)
     if len(q0) != 1 or len(v0) != 1:
         raise StateError("plan_motions: start or velocity have batch dimensions; give one state.")
-    tasks, links, met = _tasks(given, objective, q0[0], v0[0], guesses)
+    tasks, links, met = _tasks(checked, objective, q0[0], v0[0], guesses)
     scale = max(task.scale for task in tasks)
     aims = []
     for task in tasks:
@@ -139,32 +139,32 @@ def _joined(
     return program, begins[: len(tasks)]
 
 
-def _phases(given: Any) -> list[MotionPhase]:
+def _phases(sequence: Any) -> list[MotionPhase]:
     """Return phases, or the complaint that they are none."""
     try:
-        phases = list(listed(given))
+        phases = list(listed(sequence))
     except ValueError:
         phases = []
     if not phases or not all(isinstance(phase, MotionPhase) for phase in phases):
         raise StateError(
-            f"plan_motions: phases are {shown(given)}; give a list of ct.MotionPhase(system, duration, ...)."
+            f"plan_motions: phases are {shown(sequence)}; give a list of ct.MotionPhase(system, duration, ...)."
         )
     for phase in phases:
         as_one_system(phase.system, "plan_motions")
     return phases
 
 
-def _guesses(phases: Sequence[MotionPhase], given: Any) -> list[MotionPlan | None]:
+def _guesses(phases: Sequence[MotionPhase], guess: Any) -> list[MotionPlan | None]:
     """Return a plan of each phase to begin with, None where there is none."""
-    if given is None:
+    if guess is None:
         return [None] * len(phases)
     try:
-        plans = list(listed(given))
+        plans = list(listed(guess))
     except ValueError:
         plans = []
     if len(plans) != len(phases):
         raise StateError(
-            f"plan_motions: guess is {shown(given)}; give a plan of each of the {len(phases)} phases."
+            f"plan_motions: guess is {shown(guess)}; give a plan of each of the {len(phases)} phases."
         )
     for phase, plan in zip(phases, plans, strict=True):
         check_guess(phase.system, plan)

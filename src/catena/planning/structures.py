@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike
 
 from catena.changing import transfer
 from catena.errors import CatenaError, StateError
+from catena.joints import JointKind
 from catena.kernels import arrays
 from catena.mechanism import Mechanism
 from catena.mechanism.placed_mechanism import PlacedMechanism
@@ -88,7 +89,7 @@ def rank_structures(
     *,
     velocity: ArrayLike | None = None,
     lock: Iterable[str | Sequence[str]] = (),
-    grapples: Mapping[str, Sequence[Any]] | None = None,
+    grapples: Mapping[str, Sequence[str | JointKind | Mapping[str, object]]] | None = None,
     bases: Iterable[str] = (AS_IS,),
     structures: Mapping[str, Mechanism | Change] | None = None,
     most: int = 64,
@@ -109,8 +110,8 @@ def rank_structures(
         raise StateError("rank_structures: start or velocity have batch dimensions; give one state.")
     closed, others = _by_name("grapples", grapples), _by_name("structures", structures)
     candidates = _combinations(_groups(lock), closed, arrays.as_list("bases", bases, str, "bases"))
-    for name, given in others.items():
-        candidates[name] = [_own(given)]
+    for name, structure in others.items():
+        candidates[name] = [_own(structure)]
     if not is_count(most) or len(candidates) > most:
         raise StateError(
             f"rank_structures: {len(candidates)} structures are to be tried, and at most {shown(most)}; lock in "
@@ -124,14 +125,16 @@ def rank_structures(
 
 
 def _combinations(
-    lock: list[list[str]], grapples: Mapping[str, Sequence[Any]], bases: list[str]
+    lock: list[list[str]],
+    grapples: Mapping[str, Sequence[str | JointKind | Mapping[str, object]]],
+    bases: list[str],
 ) -> dict[str, list[Change]]:
     """Return the changes of each combination by its name."""
     choices: list[list[tuple[str, Change | None]]] = [[(base, _based(base)) for base in bases]]
     for names in lock:
         choices.append([("", None), (f"{', '.join(names)} locked", _locked(names))])
-    for joint, given in grapples.items():
-        choices.append([("", None), (f"{joint} closed", _grappled(joint, given))])
+    for joint, grapple in grapples.items():
+        choices.append([("", None), (f"{joint} closed", _grappled(joint, grapple))])
     found = {}
     for picked in product(*choices):
         said = [name for name, _ in picked if name and name != AS_IS]
@@ -152,13 +155,13 @@ def _groups(lock: Any) -> list[list[str]]:
         ) from error
 
 
-def _by_name(what: str, given: Any) -> dict[str, Any]:
+def _by_name(what: str, mapping: Any) -> dict[str, Any]:
     """Return what is given by name, or the complaint that it is not."""
-    if given is None:
+    if mapping is None:
         return {}
-    if not isinstance(given, Mapping) or not all(isinstance(name, str) for name in given):
-        raise StateError(f"rank_structures: {what} are {shown(given)}; give a mapping from names.")
-    return dict(given)
+    if not isinstance(mapping, Mapping) or not all(isinstance(name, str) for name in mapping):
+        raise StateError(f"rank_structures: {what} are {shown(mapping)}; give a mapping from names.")
+    return dict(mapping)
 
 
 def _based(base: str) -> Change | None:
@@ -175,26 +178,27 @@ def _locked(names: list[str]) -> Change:
     return lambda m, at: m.lock(names, at)
 
 
-def _grappled(joint: str, given: Sequence[Any]) -> Change:
+def _grappled(joint: str, grapple: Sequence[Any]) -> Change:
     """Return the change that closes a joint where bodies stand; without poses it sits at the origin of its child."""
-    parts = list(given) if isinstance(given, tuple | list) else []
+    parts: list[Any] = list(grapple) if isinstance(grapple, tuple | list) else []
     if not 3 <= len(parts) <= 4 or (len(parts) == 4 and not isinstance(parts[3], Mapping)):
         raise StateError(
-            f"rank_structures: grapple {joint!r} is {shown(given)}; give (parent, child, kind), or these and options."
+            f"rank_structures: grapple {joint!r} is {shown(grapple)}; give (parent, child, kind), or these and options."
         )
     parent, child, kind, *rest = parts
     options = dict(rest[0]) if rest else {"in_child": Pose()}
     return lambda m, at: m.attach(joint, parent, child, kind, at=at, **options)
 
 
-def _own(given: Any) -> Change:
-    if isinstance(given, Mechanism):
-        return lambda m, at: given
-    if not callable(given):
+def _own(structure: Any) -> Change:
+    if isinstance(structure, Mechanism):
+        return lambda m, at: structure
+    if not callable(structure):
         raise StateError(
-            f"rank_structures: a structure is {shown(given)}; give a mechanism, or a function of (mechanism, place)."
+            f"rank_structures: a structure is {shown(structure)}; give a mechanism, or a function of (mechanism, "
+            "place)."
         )
-    made: Change = given
+    made: Change = structure
     return made
 
 

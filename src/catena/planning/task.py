@@ -45,10 +45,10 @@ class MotionTask:
         self, system: System, spans: tuple[float, float], nodes: int, q0: np.ndarray, v0: np.ndarray,
         chosen: Independent, origin: tuple[System, np.ndarray] | None = None,
     ) -> None:  # fmt: skip
-        self.given = origin is None
+        self.has_start = origin is None
         self.origin = (system, q0) if origin is None else origin
         # The first node that conditions on places and velocities are asked at.
-        self.first = 1 if self.given else 0
+        self.first = 1 if self.has_start else 0
         # Joints that nothing drives are looked at twice as often as others are told how to accelerate: where they are
         # not, accelerations that change sign from node to node would seem to lead anywhere, against all momentum.
         self.every = 1 if system.plan.actuated[chosen.components].all() else FINER
@@ -78,7 +78,7 @@ class MotionTask:
         """Begin where it begins, and let positions follow velocities, these accelerations, and all of them loops."""
         system, (q, v, a) = self.system, (self.q, self.v, self.a)
         h = 1.0 / (len(self.t) - 1) if self.timed else self.t[1] - self.t[0]
-        for places, value in ((q[:, 0], self.q0), (v[:, 0], self.v0)) if self.given else ():
+        for places, value in ((q[:, 0], self.q0), (v[:, 0], self.v0)) if self.has_start else ():
             self.program.low[places] = self.program.high[places] = value
         along = (tuple(self.chosen.components.tolist()), self.timed)
         for name, where, what in (
@@ -174,7 +174,7 @@ class MotionTask:
 
     def _begin(self, who: str, low: float, high: float, begins: float) -> None:
         """Complain about a motion that begins outside its limits."""
-        if self.given and not low - LIMIT_SLACK <= begins <= high + LIMIT_SLACK:
+        if self.has_start and not low - LIMIT_SLACK <= begins <= high + LIMIT_SLACK:
             raise StateError(
                 f"plan_motion: {who} begins at {begins:.6g}, outside its limits {low:g} to {high:g}; begin within, or "
                 "widen them."
@@ -296,18 +296,18 @@ def _acting(system: System) -> np.ndarray:
     return np.concatenate([system.plan.actuated, *loops])
 
 
-def limits_by_name(system: System, what: str, given: Any, names: tuple[str, ...]) -> dict[str, float]:
+def limits_by_name(system: System, what: str, limits: Any, names: tuple[str, ...]) -> dict[str, float]:
     """Return the largest size that is told for joints by name."""
-    if given is None:
+    if limits is None:
         return {}
     joints = system.mechanism.joints
     led = [name for name in names if name in joints and joints[name].actuated]
-    chosen = dict.fromkeys(led, given) if not isinstance(given, Mapping) else {
-        name: most for some, most in given.items() for name in selected("joint", some, names)
+    chosen = dict.fromkeys(led, limits) if not isinstance(limits, Mapping) else {
+        name: most for some, most in limits.items() for name in selected("joint", some, names)
     }  # fmt: skip
     for most in chosen.values():
         if not is_positive(most):
-            raise StateError(f"plan_motion: {what} are {shown(given)}; give positive numbers.")
+            raise StateError(f"plan_motion: {what} are {shown(limits)}; give positive numbers.")
     return {name: float(most) for name, most in chosen.items()}
 
 

@@ -88,10 +88,10 @@ def towards_the_end(task: MotionTask, x: np.ndarray) -> np.ndarray:
     return x if found is None else found
 
 
-def _led(task: MotionTask, q: np.ndarray, given: np.ndarray) -> np.ndarray:
+def _led(task: MotionTask, q: np.ndarray, rates: np.ndarray) -> np.ndarray:
     """Return how all components move (nv,) where the independent ones move as given (d,)."""
     J = task.system.closure_jacobian(q)
-    return follow_independent(J, task.chosen, "plan_motion") @ given
+    return follow_independent(J, task.chosen, "plan_motion") @ rates
 
 
 def _closed(task: MotionTask, q: np.ndarray) -> np.ndarray | None:

@@ -67,17 +67,17 @@ def of_closed_dynamics(responder: Responder, inputs: Mapping[str, Any], out: Any
     model = responder.model
     evaluator = model.evaluator
     evaluator.check_current()
-    given = {
+    checked = {
         n: evaluator.checked(dynamics.articulated_body, n, x) for n, x in inputs.items() if x is not None
     }
     for name in ("q", "qd"):
-        if name not in given:
+        if name not in checked:
             raise StateError(f"{'v' if name == 'qd' else name} is None; give an array.")
-    evaluator.check_positions("q", given["q"])
+    evaluator.check_positions("q", checked["q"])
     batch = arrays.batch_shape(
-        {{"qd": "v", "a_base": "base_acceleration"}.get(n, n): x for n, x in given.items()}
+        {{"qd": "v", "a_base": "base_acceleration"}.get(n, n): x for n, x in checked.items()}
     )
-    rows = {n: np.ascontiguousarray(arrays.rows(x, batch)) for n, x in given.items()}
+    rows = {n: np.ascontiguousarray(arrays.rows(x, batch)) for n, x in checked.items()}
     states = len(rows["q"])
     shape = (states, model.nv, model.nv)
     results = [np.zeros(shape) for _ in range(3)] if out is None else []

@@ -116,13 +116,13 @@ class Reactions:
             alone = passing._pass_on(some, X[states], nothing, passing._loop_wrenches(some, stress, False))
             middle = {name: _middle(passing.mechanism, passing.plan, some, name) for name in alone}
             size = some.lengths[:, None]
-            given = np.concatenate(
+            wrenches = np.concatenate(
                 [_weighed(passed[name][states], middle[name], size) for name in alone], axis=-1
             )
             change = np.concatenate([_weighed(alone[name], middle[name], size) for name in alone], axis=-1)
             tied = stacks.transposed(_coupling_sizes(some, stress, size))
             held = stacks.transposed(_coupling_sizes(some, multipliers[states][..., None], size))
-            z = -_least_squares(change, given, tied, held)
+            z = -_least_squares(change, wrenches, tied, held)
             multipliers[states] += (stress @ z)[..., 0]
             for name in alone:
                 passed[name][states] += stacks.transposed(z) @ alone[name]
@@ -372,7 +372,9 @@ def _coupling_sizes(problem: LoopProblem, multipliers: np.ndarray, size: np.ndar
     return np.concatenate(found, axis=1)
 
 
-def _least_squares(change: np.ndarray, given: np.ndarray, tied: np.ndarray, held: np.ndarray) -> np.ndarray:
+def _least_squares(
+    change: np.ndarray, wrenches: np.ndarray, tied: np.ndarray, held: np.ndarray
+) -> np.ndarray:
     """Return the z (states, d, 1) for which z^T change (states, d, n) is nearest to given (states, 1, n); where it does
     not matter for that, z^T tied (states, d, k) nearest to held (states, 1, k). Each row of change and tied together is
     measured by its own size."""
@@ -382,7 +384,7 @@ def _least_squares(change: np.ndarray, given: np.ndarray, tied: np.ndarray, held
     U, sigma, Vt = np.linalg.svd(change, full_matrices=False)
     acts = sigma > RANK_EXACT * np.maximum(sigma[..., :1], 1.0)
     inverse = np.where(acts, 1.0 / np.where(acts, sigma, 1.0), 0.0)
-    z = U @ (inverse[..., None] * (Vt @ stacks.transposed(given)))
+    z = U @ (inverse[..., None] * (Vt @ stacks.transposed(wrenches)))
     # Couplings that hold the same joints share what no joint notices.
     left = held - stacks.transposed(z) @ tied
     unnoticed = U * ~acts[..., None, :]

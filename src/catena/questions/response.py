@@ -93,16 +93,16 @@ class Responder:
         s = self.model
         evaluator = s.evaluator
         evaluator.check_current()
-        given = {
+        inputs = {
             "q": evaluator.checked(kinematics.rate, "q", q), "v": evaluator.checked(kinematics.rate, "qd", v),
             "tau": np.zeros(s.nv) if tau is None else evaluator.checked(dynamics.articulated_body, "tau", tau),
         }  # fmt: skip
-        evaluator.check_positions("q", given["q"])
+        evaluator.check_positions("q", inputs["q"])
         outside = {
             n: np.asarray(x, dtype=float) for n, x in (("f_ext", f_ext), ("a_base", a_base)) if x is not None
         }
-        batch = arrays.batch_shape(given | outside)
-        rows = {n: arrays.rows(x, batch) for n, x in (given | outside).items()}
+        batch = arrays.batch_shape(inputs | outside)
+        rows = {n: arrays.rows(x, batch) for n, x in (inputs | outside).items()}
         s.settle(rows["q"])
         asked, limits = rows["tau"], ActuatorLimits.of(s.mechanism, s.plan)
         limited = limited and limits.are_there
@@ -137,13 +137,13 @@ class Responder:
         batch shape."""
         evaluator = self.model.evaluator
         evaluator.check_current()
-        given = {
+        inputs = {
             "q": evaluator.checked(kinematics.rate, "q", q), "v": evaluator.checked(kinematics.rate, "qd", v),
             "vdot": evaluator.checked(dynamics.newton_euler, "qdd", vdot),
         }  # fmt: skip
-        evaluator.check_positions("q", given["q"])
-        batch = arrays.batch_shape(given)
-        rows = {n: arrays.rows(x, batch) for n, x in given.items()}
+        evaluator.check_positions("q", inputs["q"])
+        batch = arrays.batch_shape(inputs)
+        rows = {n: arrays.rows(x, batch) for n, x in inputs.items()}
         residual = self.residual(names, True, ())
         found = residual.derivatives(rows, np.zeros((len(rows["q"]), residual.plan.total_constraints)))
         return {p.name: found[f"R1:{p.name}"] for p in residual.parameters}, batch

@@ -168,8 +168,8 @@ def _loads(
         if joint.parent == name:
             yield float(joint.in_parent.p[0]), -wrench
     arms = {} if plan.parts is None else plan.parts.joints
-    for where, given in (f_ext or {}).items():
-        frame, wrench = mechanism.frames.get(where), np.broadcast_to(given, (*moving.batch, 6))
+    for where, numbers in (f_ext or {}).items():
+        frame, wrench = mechanism.frames.get(where), np.broadcast_to(numbers, (*moving.batch, 6))
         if where == name:
             # A wrench on the body itself acts at the origin of its floating frame.
             yield 0.0, wrench

@@ -58,17 +58,17 @@ class Variation:
         return Variation, (self.mechanism, self.values, self.parameters)
 
     @staticmethod
-    def of(mechanism: Mechanism, given: Mapping[str, Any]) -> Variation:
+    def of(mechanism: Mechanism, parameters_by_name: Mapping[str, Any]) -> Variation:
         """Return the variation with given values: (...) for a parameter that is one number, (..., n) for others."""
-        if not isinstance(given, Mapping):
+        if not isinstance(parameters_by_name, Mapping):
             raise StateError(
-                f"parameters is {shown(given)}; give a mapping from names, such as 'pole.mass', to arrays."
+                f"parameters is {shown(parameters_by_name)}; give a mapping from names, such as 'pole.mass', to arrays."
             )
-        for name in given:
+        for name in parameters_by_name:
             if not isinstance(name, str):
                 raise StateError(f"parameters has the key {shown(name)}; give names, such as 'pole.mass'.")
-        parameters = find_parameters(mechanism, given)
-        values = {p.name: _checked(p, given[p.name]) for p in parameters}
+        parameters = find_parameters(mechanism, parameters_by_name)
+        values = {p.name: _checked(p, parameters_by_name[p.name]) for p in parameters}
         found = Variation(mechanism, values, parameters)
         faults = _impossible_numbers(found) or _impossible_bodies(mechanism, found)
         raise_for_states({state: StateError(words) for state, words in sorted(faults.items())})
@@ -110,7 +110,7 @@ class Variation:
         return with_values(self.mechanism, changed)
 
     @cached_property
-    def sort(self) -> tuple[Any, ...]:
+    def signature(self) -> tuple[Any, ...]:
         """Return what variations have in common that have the same formulas: names of parameters, and what stands in
         the place of zeros of the mechanism. How large a mass or a damping is there makes no difference."""
         found: list[Any] = []
@@ -319,8 +319,8 @@ class VariedConstants(ConstantsByState):
     def _values(self, formulas: Formulas) -> np.ndarray:
         """Return the values (*batch, n) of formulas of the parameters for all states."""
         batch = self.variation.batch
-        given = [self.variation.values[name].reshape(prod(batch), -1) for name in self._symbolic.symbols]
-        rows = np.concatenate([np.zeros((prod(batch), 0)), *given], axis=1)
+        columns = [self.variation.values[name].reshape(prod(batch), -1) for name in self._symbolic.symbols]
+        rows = np.concatenate([np.zeros((prod(batch), 0)), *columns], axis=1)
         return formulas.rows(rows).reshape(*batch, len(formulas.same))
 
     def _twin(self, force: PlacedForce) -> PlacedForce:

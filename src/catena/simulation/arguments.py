@@ -100,9 +100,9 @@ def _is_ordinary(x: Any, size: int) -> bool:
     return ordinary and bool(np.vdot(x, x) < np.inf)
 
 
-def _numbers(name: str, given: Any) -> np.ndarray:
+def _numbers(name: str, value: Any) -> np.ndarray:
     try:
-        return np.array(real_array(given))
+        return np.array(real_array(value))
     except ValueError as error:
         raise StateError(f"{name} is not an array of numbers: {error}.") from error
 

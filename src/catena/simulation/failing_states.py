@@ -35,7 +35,7 @@ class FailingStates:
     def __init__(self, simulate: OneRun, system: System, parameters: Mapping[str, Any] | None) -> None:
         self.simulate, self.system = simulate, system
         self.failed: dict[int, str] = {}
-        self.given: dict[str, np.ndarray] = {}
+        self.starts: dict[str, np.ndarray] = {}
         self.batch: tuple[int, ...] = ()
         self.sizes = {"q": 1, "v": 1}
         for name in parameters or {}:
@@ -48,9 +48,9 @@ class FailingStates:
         others why not."""
         self._spread(self._started(q, v))
         for name in ("q", "v"):
-            for k in np.flatnonzero(~np.isfinite(self.given[name]).all(axis=-1)):
+            for k in np.flatnonzero(~np.isfinite(self.starts[name]).all(axis=-1)):
                 self.failed.setdefault(
-                    int(k), f"{name} is {shown(self.given[name][k].tolist())}, not finite."
+                    int(k), f"{name} is {shown(self.starts[name][k].tolist())}, not finite."
                 )
         rows = np.setdiff1d(np.arange(int(np.prod(self.batch, dtype=int))), list(self.failed))
         rows, found = self._good(rows)
@@ -83,9 +83,9 @@ class FailingStates:
 
     def _simulated(self, rows: np.ndarray) -> tuple[np.ndarray, Segment]:
         """Return the run of some states, without those that fail on the way, and which states are in it."""
-        own = {name: self.given[name][rows] for name in self.parameters}
+        own = {name: self.starts[name][rows] for name in self.parameters}
         system = self.system.vary(own) if own else self.system
-        found, lost = self.simulate(system, self.given["q"][rows], self.given["v"][rows])
+        found, lost = self.simulate(system, self.starts["q"][rows], self.starts["v"][rows])
         return self._without(rows, lost), found
 
     def _without(self, rows: np.ndarray, lost: Mapping[int, str]) -> np.ndarray:
@@ -110,8 +110,8 @@ class FailingStates:
         if q is None or isinstance(q, Mapping):
             q = self._closed(lambda: system.assemble(initial.q if q is None else q))
         if v is None or isinstance(v, Mapping):
-            given = initial.v if v is None else v
-            v = self._closed(lambda: system.velocity(q, given))
+            velocities = initial.v if v is None else v
+            v = self._closed(lambda: system.velocity(q, velocities))
         return {"q": _numbers("q", q), "v": _numbers("v", v)}
 
     def _varied(self) -> System:
@@ -132,7 +132,7 @@ class FailingStates:
             return self.system
         possible = {}
         for name in self.parameters:
-            rows = self.given[name].copy()
+            rows = self.starts[name].copy()
             rows[list(self.failed)] = rows[good[0]]
             possible[name] = rows.reshape(*self.batch, *rows.shape[1:])
         return self.system.vary(possible)
@@ -165,7 +165,7 @@ class FailingStates:
             raise StateError(f"The batch dimensions do not fit together: {shapes}.") from None
         if not self.batch:
             raise StateError("on_error='record' is for batches; a single state that fails raises its error.")
-        self.given = {
+        self.starts = {
             name: np.broadcast_to(x, (*self.batch, *x.shape[x.ndim - self.sizes[name] :])).reshape(
                 -1, *x.shape[x.ndim - self.sizes[name] :]
             )

@@ -88,15 +88,15 @@ Going = Generator[Play | Asked, Any, T]
 def alone(motion: Going[T]) -> T:
     """Let a motion go on to its end by itself, and return what it returns."""
     step: Any = motion.send
-    given: Any = None
+    answer: Any = None
     try:
         while True:
-            who, count = step(given)
+            who, count = step(answer)
             try:
-                step, given = motion.send, who.alone(count)
+                step, answer = motion.send, who.alone(count)
             except BaseException as error:
                 # The motion knows what there is of it.
-                step, given = motion.throw, error
+                step, answer = motion.throw, error
     except StopIteration as end:
         found: T = end.value
         return found
@@ -106,16 +106,16 @@ def remembering(motion: Going[T], control: Any, memory: Snapshot) -> Going[T]:
     """Let a motion go on with a memory of its own in a controller that others ask too, which is put there when it
     does."""
     step: Any = motion.send
-    given: Any = None
+    answer: Any = None
     while True:
         memory.restore()
         try:
-            wanted = step(given)
+            wanted = step(answer)
         except StopIteration as end:
             found: T = end.value
             return found
         memory = Snapshot(memory_of(control))
-        step, given = motion.send, (yield wanted)
+        step, answer = motion.send, (yield wanted)
 
 
 def together(
@@ -127,10 +127,12 @@ def together(
     groups = dict[tuple[bool, int], list[tuple[int, Play]]]()
     asked, asks = list[tuple[int, Asked]](), list[AsksForAll]()
 
-    def go_on(k: int, given: Any) -> int:
+    def go_on(k: int, answer: Any) -> int:
         """Let a motion go on to where it waits, and return 1 where it does, 0 at its end."""
         try:
-            wanted = motions[k].throw(given) if isinstance(given, BaseException) else motions[k].send(given)
+            wanted = (
+                motions[k].throw(answer) if isinstance(answer, BaseException) else motions[k].send(answer)
+            )
         except StopIteration as end:
             found[k] = end.value
             return 0

@@ -16,7 +16,7 @@ from catena.errors import StateError
 from catena.mechanism.validation import known
 from catena.simulation.acting.external import ExternalWrench, as_wrench
 from catena.simulation.acting.tips import tip_list
-from catena.simulation.references.protocol import Reference
+from catena.simulation.references.protocol import Prescribed, Reference
 from catena.simulation.stepping.charts.chart import COORDINATES
 from catena.simulation.stepping.drift import NAMES, Remedy, loops_compile
 from catena.simulation.stepping.integrators import EXPLICIT, FIXED_STEPS, INTEGRATORS, SOLVERS
@@ -30,8 +30,6 @@ Control = Callable[[float, np.ndarray, np.ndarray], ArrayLike | Mapping[str, Arr
 """A function of (t, q, v), or a controller, that gives joint forces (..., nv)."""
 ForcesByFormula = Mapping[str, str | float | Sequence[str | float]]
 """Joint forces by joint, each a formula, a number, or as many of them as the joint has components."""
-Prescribed = Reference | Callable[[float], Sequence[ArrayLike]]
-"""The motion of a joint: a reference, or a function of t that gives position, velocity and acceleration."""
 Applied = ExternalWrench | Reference | Callable[[float], ArrayLike] | Control
 """A wrench [moment; force]: described, a reference, or a function of t or of (t, q, v)."""
 
@@ -123,9 +121,9 @@ def check_motion(joint: Any, moves: Any) -> None:
 def _on_frames(system: System, forces: Mapping[str, Any]) -> dict[str, ExternalWrench]:
     """Return wrenches by frame on a system that has all of these frames."""
     frames, found = system.plan.body_pose, {}
-    for frame, given in forces.items():
+    for frame, applied in forces.items():
         known("frame", frame, frames, "forces")
-        wrench = as_wrench(given)
+        wrench = as_wrench(applied)
         if wrench.axes is not None:
             known("frame", wrench.axes, frames, f"axes of the wrench on {frame!r}")
         found[frame] = wrench.on(system)
@@ -193,10 +191,10 @@ class Problem:
             tip_list(system, self.tips)
         if self.control is not None:
             check_control(self.control)
-        for name, given in (("motion", self.motion), ("forces", self.forces)):
-            if not isinstance(given, Mapping):
+        for name, mapping in (("motion", self.motion), ("forces", self.forces)):
+            if not isinstance(mapping, Mapping):
                 raise StateError(
-                    f"{name} is {shown(given)}; give a mapping from names to functions of the time."
+                    f"{name} is {shown(mapping)}; give a mapping from names to functions of the time."
                 )
         for joint, moves in self.motion.items():
             check_motion(joint, moves)

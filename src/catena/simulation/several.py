@@ -47,7 +47,7 @@ class Several:
         for make in begin:
             self.parts.append(make())
             self.memory.append(self._memory())
-        self.told: list[Any] = [None] * len(self.parts)
+        self.efforts: list[Any] = [None] * len(self.parts)
         self.transitions: list[Transition] = []
         self.now = self.parts[0].now
 
@@ -98,7 +98,7 @@ class Several:
     def ask(self) -> None:
         """Ask for the control forces now: those that were told are taken apart by states."""
         assert isinstance(self.control, HeldForces)
-        self.told = self._apart(self.control.tau)
+        self.efforts = self._apart(self.control.tau)
         for part in self.parts:
             if not part.over:
                 part.ask()
@@ -111,8 +111,8 @@ class Several:
             rows = {joint: self._apart(x) for joint, x in tau.items()}
             return [{joint: x[k] for joint, x in rows.items()} for k in range(len(self.parts))]
         try:
-            given = np.atleast_1d(real_array(tau))
-            wide = np.broadcast_to(given, (*self.batch, given.shape[-1]))
+            effort = np.atleast_1d(real_array(tau))
+            wide = np.broadcast_to(effort, (*self.batch, effort.shape[-1]))
         except ValueError as error:
             raise StateError(
                 f"Stepper: tau is {shown(tau)}, which does not go with a batch of shape {self.batch} ({error})."
@@ -138,7 +138,7 @@ class Several:
         """Move one state to a time, with what the controller remembers of it."""
         self.memory[k].restore()
         if isinstance(self.control, HeldForces):
-            self.control.tau = self.told[k]
+            self.control.tau = self.efforts[k]
 
         def moved() -> Going[None]:
             yield from self.parts[k].advancing(until)

@@ -17,7 +17,8 @@ from catena.simulation.contacts.landing import goes_in_lanes, varied_of
 from catena.simulation.following import EVERY, Cancellation, Following, check_followers, raise_in_loop
 from catena.simulation.guards.events import Event
 from catena.simulation.keeping import Choice, Keep
-from catena.simulation.problem import Applied, Control, ForcesByFormula, Prescribed
+from catena.simulation.problem import Applied, Control, ForcesByFormula
+from catena.simulation.references.protocol import Prescribed
 from catena.simulation.request import SimulationRequest, require_as_many
 from catena.simulation.results.trajectory import Trajectory
 from catena.simulation.scenario import Change, Described, Scenario
@@ -35,7 +36,7 @@ class Options(TypedDict, total=False):
     """The keyword arguments of `simulate` that do not change what it returns."""
 
     motion: Mapping[str, Prescribed | ArrayLike | str] | None
-    forces: Mapping[str, Applied | Sequence[Any]] | None
+    forces: Mapping[str, Applied | Sequence[str | float]] | None
     integrator: str
     step: float | None
     rtol: float
@@ -92,7 +93,7 @@ def simulate(
     *,
     control: Control | Described | ForcesByFormula | Sequence[Control] | None = None,
     motion: Mapping[str, Prescribed | ArrayLike | str] | None = None,
-    forces: Mapping[str, Applied | Sequence[Any]] | None = None,
+    forces: Mapping[str, Applied | Sequence[str | float]] | None = None,
     integrator: str = "dopri5",
     step: float | None = None,
     rtol: float = 1e-11,
@@ -186,11 +187,11 @@ def simulate(
     raise_in_loop()
     check_followers(observe, every, cancel)
     if isinstance(system, Scenario):
-        given = (
+        arguments = (
             q, v, duration, control, motion, forces, integrator, step, rtol, atol, drift, events, samples, contacts,
             changes, parameters, near, on_error, start, keep, coordinates, independent,
         )  # fmt: skip
-        _require_nothing(given)
+        _require_nothing(arguments)
         return system.run(progress, check, observe, every, cancel, on_error)
     kept = None if keep is None else Keep.of(keep)
     is_list = not isinstance(system, System) and isinstance(system, Sequence)
@@ -264,9 +265,9 @@ def _require_landing(records: bool, varied: Mapping[Any, Any], tips: Sequence[Ti
         )
 
 
-def _require_nothing(given: Sequence[Any]) -> None:
+def _require_nothing(arguments: Sequence[Any]) -> None:
     """Raise an error unless all arguments beside a scenario are left out."""
-    pairs = zip(given, NOTHING, strict=True)
+    pairs = zip(arguments, NOTHING, strict=True)
     if not all(x is y or (isinstance(x, float | str | tuple) and x == y) for x, y in pairs):
         raise StateError(
             "A scenario says all of its run: leave the other arguments out, and change it by "

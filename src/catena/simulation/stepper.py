@@ -19,7 +19,8 @@ from catena.simulation.contacts.landing import Landing
 from catena.simulation.following import nobody_follows
 from catena.simulation.guards.events import Event
 from catena.simulation.guards.instant import Instant
-from catena.simulation.problem import Applied, Control, ForcesByFormula, Prescribed, Problem
+from catena.simulation.problem import Applied, Control, ForcesByFormula, Problem
+from catena.simulation.references.protocol import Prescribed
 from catena.simulation.scenario import Change, Described
 from catena.simulation.scenario.resolving import controller, events_of, motions, named_numbers, wrenches
 from catena.simulation.several import HeldForces, Several
@@ -177,18 +178,18 @@ class Stepper:
         b["h"][:], b["end"][:] = self.size, self.size
         # What does not change stays where it is: only states and forces are packed again.
         session.piece(0, 0, mover.program.input_names, ())()
-        given: tuple[str, ...] = ("q", "qd", mover.target, "t", "h", "halt", "row", "wish")
+        inputs: tuple[str, ...] = ("q", "qd", mover.target, "t", "h", "halt", "row", "wish")
         found: tuple[str, ...] = ("q", "qd", "halt", "accepted")
         self._past = {name: b[name] for name in method_of(mover.method).past}
         if mover.turns:
             self._past[NEAR] = b[NEAR]
         if mover.motors:
-            given = (*given, FORCE_INPUTS)
+            inputs = (*inputs, FORCE_INPUTS)
         senses = ("sense", *(("loop_sense",) if mover.loops_stick else ()))
         self._senses = {name: b[name] for name in ((*senses, *STICKING_NUMBERS) if mover.sticks else ())}
-        given, found = (*given, *self._past, *self._senses), (*found, *self._past, *self._senses)
-        self._whole = session.piece(0, None, given, found)
-        self._first = session.piece(0, session.row("closing"), given, ())
+        inputs, found = (*inputs, *self._past, *self._senses), (*found, *self._past, *self._senses)
+        self._whole = session.piece(0, None, inputs, found)
+        self._first = session.piece(0, session.row("closing"), inputs, ())
         self._second = session.piece(session.row("decide"), None, (), found)
         self._every, self._since = self._drift.every, 0
         self._q, self._v, self._given = b["q"], b["qd"], b[mover.target]
@@ -440,7 +441,7 @@ class Stepper:
 
     def _tell(self) -> None:
         """Tell the step the joint forces."""
-        for name, x in self._mover.told(self._q, self._tau).items():
+        for name, x in self._mover.held_effort(self._q, self._tau).items():
             self._session[name][:] = x
 
     def _use_motors(self) -> None:

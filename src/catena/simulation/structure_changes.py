@@ -22,7 +22,7 @@ from catena.simulation.following import Following
 from catena.simulation.guards.events import Event, TimePassed, crosses, required_arguments
 from catena.simulation.guards.instant import Instant
 from catena.simulation.lanes import Going
-from catena.simulation.problem import Problem
+from catena.simulation.problem import Control, Problem
 from catena.simulation.results.event_hit import EventHit
 from catena.simulation.results.segment import Segment
 from catena.simulation.results.trajectory import Trajectory
@@ -54,7 +54,7 @@ class PerStructure:
     """A controller for each structure of a run: `make(system)` gives the one for a system; `make(system, start)` is
     told the time [s] too from which on the structure is there. Times are those of the run."""
 
-    make: Callable[..., Any]
+    make: Callable[..., Control | None]
 
     def __post_init__(self) -> None:
         if not callable(self.make):
@@ -62,7 +62,7 @@ class PerStructure:
                 f"PerStructure: {shown(self.make)} cannot be called; give a function of a system."
             )
 
-    def control(self, system: System, start: float) -> Any:
+    def control(self, system: System, start: float) -> Control | None:
         """Return the controller of a structure that is there from `start` [s] on."""
         return self.make(system, start) if required_arguments(self.make) == 2 else self.make(system)
 
@@ -100,7 +100,7 @@ class ChangingRun:
     note: str = ""
     """Why the motion cannot go on, if it cannot."""
     known: int = 0
-    told: int = 0
+    announced: int = 0
     """How many segments and transitions have been told of."""
     seen: tuple[int, int] = (0, 0)
     """How many segments and transitions whoever follows the run has been told of."""
@@ -179,9 +179,9 @@ class ChangingRun:
     def taken(self) -> Happened:
         """Return what happened since it was asked last, and forget what was passed."""
         events = tuple(hit for part in self.segments[self.known :] for hit in part.events)
-        found = Happened(events, tuple(self.transitions[self.told :]))
+        found = Happened(events, tuple(self.transitions[self.announced :]))
         self.segments, self.transitions = self.segments[-1:], self.transitions[-CHATTERING:]
-        self.known, self.told = len(self.segments), len(self.transitions)
+        self.known, self.announced = len(self.segments), len(self.transitions)
         return found
 
     def save(self) -> Snapshot:
@@ -402,9 +402,9 @@ class ChangingRun:
                     f"{error}"
                 ) from error
             compared = compare_plans(system, moved.system)
-            told = tuple(str(joint) for joint in compared.joints.values() if not joint.is_same)
+            sentences = tuple(str(joint) for joint in compared.joints.values() if not joint.is_same)
             lost, kept = float(moved.energy_loss), moved.momentum_error
-            made.append(Transition(t, event.label, lost, moved.impulse, kept, told, moved))
+            made.append(Transition(t, event.label, lost, moved.impulse, kept, sentences, moved))
             system, (q, v) = moved.system, moved
         return made
 

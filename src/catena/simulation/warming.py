@@ -153,7 +153,7 @@ def _behind(mechanisms: Sequence[Mechanism]) -> Warming:
     if not mechanisms:
         raise ModelError("warm: nothing is given to be compiled in the background: give mechanisms")
     try:
-        told = base64.b64encode(pickle.dumps(list(mechanisms)))
+        message = base64.b64encode(pickle.dumps(list(mechanisms)))
     except Exception:
         # Kinds of joints that were typed at a prompt, and functions, are not known to another process.
         return Warming(None, mechanisms)
@@ -161,15 +161,15 @@ def _behind(mechanisms: Sequence[Mechanism]) -> Warming:
     if child is None:
         return Warming(None, mechanisms)
     # A pipe takes in little before the other process reads, which first has to begin.
-    teller = threading.Thread(target=_tell, args=(child, told), daemon=True)
+    teller = threading.Thread(target=_tell, args=(child, message), daemon=True)
     teller.start()
     return Warming(child, mechanisms, teller)
 
 
-def _tell(child: subprocess.Popen[bytes], told: bytes) -> None:
+def _tell(child: subprocess.Popen[bytes], message: bytes) -> None:
     assert child.stdin is not None
     with contextlib.suppress(OSError):
-        child.stdin.write(told + b"\n")
+        child.stdin.write(message + b"\n")
         child.stdin.flush()
 
 

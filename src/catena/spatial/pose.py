@@ -43,9 +43,9 @@ class Pose:
         euler: tuple[str, Sequence[float] | float | np.ndarray] | None = None,
     ) -> None:
         ways = (("quat", quat), ("rpy", rpy), ("R", R), ("euler", euler))
-        given = [name for name, value in ways if value is not None]
-        if len(given) > 1:
-            raise ModelError(f"Pose: got {' and '.join(given)} together; give the axes one way only.")
+        rotations = [name for name, value in ways if value is not None]
+        if len(rotations) > 1:
+            raise ModelError(f"Pose: got {' and '.join(rotations)} together; give the axes one way only.")
         self._p = _numbers("p", p, (3,))
         self._quat = None
         if quat is not None:

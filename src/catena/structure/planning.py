@@ -192,11 +192,13 @@ def _check_kept(keep: Sequence[str], in_tree: Collection[str]) -> None:
             )
 
 
-def _names(what: str, given: Iterable[str]) -> tuple[str, ...]:
+def _names(what: str, joints: Iterable[str]) -> tuple[str, ...]:
     try:
-        return listed(given)
+        return listed(joints)
     except ValueError as error:
-        raise PlanError(f"{what} is {shown(given)} ({error}): give a list of joints, such as ['D']") from None
+        raise PlanError(
+            f"{what} is {shown(joints)} ({error}): give a list of joints, such as ['D']"
+        ) from None
 
 
 def _virtual_root(body: str) -> Joint:

@@ -56,7 +56,7 @@ def design(vary: Any, samples: int | None, seed: int) -> Design:
         raise StateError(
             f"vary is {shown(vary)}; give ways to vary by name, {{'pole.mass': ct.grid(0.1, 0.3, 21)}}, or a table."
         )
-    ways = {name: _way(name, given) for name, given in vary.items()}
+    ways = {name: _way(name, source) for name, source in vary.items()}
     tables = {name: x for name, x in ways.items() if isinstance(x, np.ndarray)}
     levels = {name: x for name, x in ways.items() if isinstance(x, Levels)}
     sampled = {name: x for name, x in ways.items() if isinstance(x, SampledValues | Correlated)}
@@ -130,25 +130,25 @@ def as_columns(vary: Any) -> Any:
     return vary
 
 
-def _way(name: str, given: Any) -> Levels | SampledValues | Correlated | np.ndarray:
-    if isinstance(given, Levels | SampledValues | Correlated):
-        return given
-    if callable(getattr(given, "ppf", None)):
-        return SampledValues("random", distribution=given)
-    if isinstance(given, np.ndarray) or hasattr(given, "to_numpy"):
+def _way(name: str, source: Any) -> Levels | SampledValues | Correlated | np.ndarray:
+    if isinstance(source, Levels | SampledValues | Correlated):
+        return source
+    if callable(getattr(source, "ppf", None)):
+        return SampledValues("random", distribution=source)
+    if isinstance(source, np.ndarray) or hasattr(source, "to_numpy"):
         try:
-            found = np.array(real_array(np.asarray(given)))
+            found = np.array(real_array(np.asarray(source)))
         except (TypeError, ValueError) as error:
-            raise StateError(f"vary {name!r} is {shown(given)} ({error}); give numbers.") from error
+            raise StateError(f"vary {name!r} is {shown(source)} ({error}); give numbers.") from error
         if not found.ndim:
             raise StateError(
                 f"vary {name!r} is one number; give an array with a row for each variant, or a list."
             )
         return found
-    if isinstance(given, Sequence) and not isinstance(given, str):
-        return Levels(given)
+    if isinstance(source, Sequence) and not isinstance(source, str):
+        return Levels(source)
     raise StateError(
-        f"vary {name!r} is {shown(given)}; give ct.grid, ct.sobol, ct.latin, ct.halton, ct.uniform, ct.normal, a "
+        f"vary {name!r} is {shown(source)}; give ct.grid, ct.sobol, ct.latin, ct.halton, ct.uniform, ct.normal, a "
         "distribution of scipy.stats, a list, or an array."
     )
 

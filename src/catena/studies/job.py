@@ -292,13 +292,13 @@ def _ends(run: Trajectory) -> dict[str, np.ndarray]:
     return {"q": q.reshape(-1, q.shape[-1]), "v": v.reshape(-1, v.shape[-1])}
 
 
-def _with_joint(scenario: Scenario, given: Any, joint: str, x: Any, lanes: bool, what: str) -> Any:
+def _with_joint(scenario: Scenario, start: Any, joint: str, x: Any, lanes: bool, what: str) -> Any:
     """Return a start with another position or velocity of a joint, of one state or (n, ...)."""
     value = np.asarray(x, dtype=np.float64)
     if lanes and value.ndim == 1:
         value = value[:, None]
-    if isinstance(given, Mapping):
-        return {**given, joint: value}
+    if isinstance(start, Mapping):
+        return {**start, joint: value}
     system = scenario.system
     if joint not in system.joints:
         raise StateError(
@@ -307,7 +307,7 @@ def _with_joint(scenario: Scenario, given: Any, joint: str, x: Any, lanes: bool,
         )
     where = system.slice_q(joint) if what == "initial" else system.slice_v(joint)
     rows = (
-        np.broadcast_to(given, (*value.shape[:-1], np.shape(given)[-1])).copy() if lanes else np.array(given)
+        np.broadcast_to(start, (*value.shape[:-1], np.shape(start)[-1])).copy() if lanes else np.array(start)
     )
     rows[..., where] = value
     return rows

@@ -10,6 +10,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from catena.equations.parameters import find_parameters
 from catena.errors import SimulationError, StateError, UnknownNameError
@@ -232,7 +233,7 @@ class Study:
 
     def function(
         self, names: Sequence[str] | None = None, outcome: str | None = None
-    ) -> Callable[[Any], np.ndarray]:
+    ) -> Callable[[ArrayLike], np.ndarray]:
         """Return the function of numbers (n, d) of these names that gives the outcome (n,), in lanes, for optimisers
         and analyses of sensitivity; other numbers are as in the scenario. Variants that fail give NaN."""
         names = list(self.design.numbers if names is None else [names] if isinstance(names, str) else names)
@@ -248,7 +249,7 @@ class Study:
         keep = Keep(tuple(one for one in self.job.keep.signals if one.name == wanted))
         job = Job(self.job.scenario, tuple(names), outcomes_kept, keep, final=False)
 
-        def function(x: Any) -> np.ndarray:
+        def function(x: ArrayLike) -> np.ndarray:
             rows = np.atleast_2d(np.asarray(x, dtype=np.float64))
             if rows.ndim != 2 or rows.shape[1] != len(names):
                 raise StateError(

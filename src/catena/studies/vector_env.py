@@ -124,13 +124,13 @@ class VectorEnv(Base):  # type: ignore[misc]
         mask: ArrayLike | None = None,
         *,
         seed: int | None = None,
-        options: Mapping[str, Any] | None = None,
-    ) -> tuple[np.ndarray, dict[str, Any]]:
+        options: Mapping[str, ArrayLike] | None = None,
+    ) -> tuple[np.ndarray, dict[str, np.ndarray]]:
         """Begin all environments, or those of a mask (n,), and return the observations of all."""
         if seed is not None:
             self.np_random = np.random.default_rng(seed)
-        given = (options or {}).get("reset_mask", mask)
-        which = np.ones(self.num_envs, dtype=bool) if given is None else np.asarray(given, dtype=bool)
+        chosen = (options or {}).get("reset_mask", mask)
+        which = np.ones(self.num_envs, dtype=bool) if chosen is None else np.asarray(chosen, dtype=bool)
         if which.shape != (self.num_envs,):
             raise StateError(f"VectorEnv: the mask has shape {which.shape}; give ({self.num_envs},).")
         self._begin(which)
@@ -161,7 +161,7 @@ class VectorEnv(Base):  # type: ignore[misc]
 
     def step(
         self, action: ArrayLike, substeps: int | None = None
-    ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, dict[str, Any]]:
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, dict[str, np.ndarray]]:
         """Act (n, joints), and return observations, rewards (n,), which ended by themselves (n,), which were cut off
         (n,), and further information."""
         if self._stepper is None:

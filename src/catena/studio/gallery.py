@@ -59,9 +59,9 @@ def gallery_mechanism(name: str) -> Mechanism:
     return made
 
 
-def gallery_text(given: Any) -> tuple[str, str]:
+def gallery_text(sent: Any) -> tuple[str, str]:
     """Return the name of a mechanism of the gallery, and its text with a run."""
-    name = known("mechanism", given, [each["name"] for each in gallery()], "the gallery")
+    name = known("mechanism", sent, [each["name"] for each in gallery()], "the gallery")
     return name, write(gallery_mechanism(name), f"{name}.toml", None) + RUN
 
 

@@ -152,8 +152,8 @@ def branches_of(reading: TextReading) -> dict[str, Any]:
     if not system.mechanics.constrained:
         raise StateError("it has no loop, so that it has one branch only.")
     names = drivers(reading)
-    given = {name: reading.q[system.slice_q(name)] for name in names}
-    found = branches(system, {name: x[0] if len(x) == 1 else x for name, x in given.items()}, reading.q)
+    held = {name: reading.q[system.slice_q(name)] for name in names}
+    found = branches(system, {name: x[0] if len(x) == 1 else x for name, x in held.items()}, reading.q)
     return {"held": names, "branches": [[float(x) for x in q] for q in found]}
 
 

@@ -111,11 +111,11 @@ def _hand(system: System, body: str, point: Floats, to: Floats, stiffness: float
     return ExternalWrench(wrench, None)
 
 
-def _numbers(given: Any, shape: tuple[int, ...], name: str) -> Floats:
+def _numbers(sent: Any, shape: tuple[int, ...], name: str) -> Floats:
     try:
-        values = np.asarray(given, dtype=np.float64)
+        values = np.asarray(sent, dtype=np.float64)
     except (TypeError, ValueError, OverflowError):
-        raise StateError(f"{name} is {shown(given)}; send numbers.") from None
-    if values.shape != shape or isinstance(given, bool) or not np.all(np.isfinite(values)):
+        raise StateError(f"{name} is {shown(sent)}; send numbers.") from None
+    if values.shape != shape or isinstance(sent, bool) or not np.all(np.isfinite(values)):
         raise StateError(f"{name} has shape {values.shape}; send {shape} finite numbers.")
     return values

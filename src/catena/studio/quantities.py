@@ -47,7 +47,7 @@ QUANTITY_KINDS: dict[str, QuantityKind] = {
 
 
 def quantity(
-    given: Any, sort: str, who: str, least: float | None = None, names: Mapping[str, float] | None = None
+    typed: Any, sort: str, who: str, least: float | None = None, names: Mapping[str, float] | None = None
 ) -> float | str:
     """Return what goes into the text for a value that somebody typed: a number, or the text with its unit or formula.
 
@@ -55,9 +55,9 @@ def quantity(
     `least`. Names in a formula are those of `names`.
     """
     wanted = QUANTITY_KINDS[sort]
-    if isinstance(given, bool) or not isinstance(given, int | float | str):
-        raise StateError(f"{who} is {shown(given)}; give {wanted.example}.")
-    text = str(given).strip()
+    if isinstance(typed, bool) or not isinstance(typed, int | float | str):
+        raise StateError(f"{who} is {shown(typed)}; give {wanted.example}.")
+    text = str(typed).strip()
     try:
         formula = parse(text)
         value = float(formula.number(dict(names or {})))
@@ -80,6 +80,6 @@ def quantity(
         return text
 
 
-def value_of(given: float | str, names: Mapping[str, float] | None = None) -> float:
+def value_of(value: float | str, names: Mapping[str, float] | None = None) -> float:
     """Return the number that a value of the text stands for, in SI units."""
-    return float(parse(given).number(dict(names or {}))) if isinstance(given, str) else float(given)
+    return float(parse(value).number(dict(names or {}))) if isinstance(value, str) else float(value)

@@ -315,8 +315,8 @@ def _controllers(document: Any) -> list[dict[str, str]]:
     return found
 
 
-def _gain(given: Any, joint: str) -> Any:
-    return given.get(joint, 0.0) if isinstance(given, dict) else given
+def _gain(gain: Any, joint: str) -> Any:
+    return gain.get(joint, 0.0) if isinstance(gain, dict) else gain
 
 
 def _line(words: str) -> int:

@@ -67,8 +67,8 @@ def articulated_inertias(
     )  # refuses what is no wrench, before those of the mechanism are added
     tau, _, f_ext = with_own_by_place(system, q, v, tau, None, f_ext)
     system._require_tree("articulated_inertias")
-    given = {"q": q, "qd": v, "tau": tau, **system._outside(f_ext, base_acceleration)}
-    result = system.mechanics.evaluator.evaluate(dynamics.articulated_inertia, given)
+    inputs = {"q": q, "qd": v, "tau": tau, **system._outside(f_ext, base_acceleration)}
+    result = system.mechanics.evaluator.evaluate(dynamics.articulated_inertia, inputs)
     inertia, force = _matrices(result["shown_inertia"]), result["shown_force"]
     inertias: dict[str, np.ndarray] = {}
     bias: dict[str, np.ndarray] = {}

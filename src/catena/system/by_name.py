@@ -38,23 +38,23 @@ def as_arrays(
     if isinstance(v, Mapping):
         v = system.velocity(q, v)
     if isinstance(tau, Mapping):
-        given = tau
-        tau, loop_tau = forces_by_name(system.mechanics.evaluator, given)
+        by_joint = tau
+        tau, loop_tau = forces_by_name(system.mechanics.evaluator, by_joint)
         if loop_tau is not None and not system._closed and not apart:
             from catena.system.at_loops import tree_forces
 
-            tau, loop_tau = tree_forces(system, q, given), None
+            tau, loop_tau = tree_forces(system, q, by_joint), None
     return q, v, tau, loop_tau
 
 
-def forces_by_name(evaluator: Evaluator, given: Mapping[str, Any]) -> tuple[np.ndarray, np.ndarray | None]:
+def forces_by_name(evaluator: Evaluator, by_joint: Mapping[str, Any]) -> tuple[np.ndarray, np.ndarray | None]:
     """Return forces at the joints of the tree (..., nv), and those at all loop joints, one after the other (..., k);
     None where nothing is given for these."""
     plan = evaluator.plan
-    plain = _plain_forces(plan, given)
+    plain = _plain_forces(plan, by_joint)
     if plain is not None:
         return plain, None
-    held = held_forces(evaluator.mechanism, plan, given)
+    held = held_forces(evaluator.mechanism, plan, by_joint)
     shapes = {h.name: h.value.shape[:-1] for h in held}
     try:
         batch = np.broadcast_shapes(*shapes.values())
@@ -72,11 +72,11 @@ def forces_by_name(evaluator: Evaluator, given: Mapping[str, Any]) -> tuple[np.n
     return tau, loop_tau if any(h.loop >= 0 for h in held) else None
 
 
-def _plain_forces(plan: Plan, given: Mapping[str, Any]) -> np.ndarray | None:
+def _plain_forces(plan: Plan, by_joint: Mapping[str, Any]) -> np.ndarray | None:
     """Return forces (nv,) where single numbers are given for joints of the tree, as controllers mostly do, without
     further ado; None for anything else."""
     components, tau = _components(plan), np.zeros(plan.nv)
-    for name, value in given.items():
+    for name, value in by_joint.items():
         k = components.get(name) if type(name) is str else None
         if k is None or type(value) not in (float, np.float64) or not isfinite(value):
             return None
@@ -90,10 +90,10 @@ def _components(plan: Plan) -> dict[str, int]:
     return {plan.joint[i]: int(plan.v_start[i]) for i in range(1, plan.n) if plan.v_size[i] == 1}
 
 
-def as_tree_forces(evaluator: Evaluator, q: np.ndarray, given: Mapping[str, Any]) -> np.ndarray:
+def as_tree_forces(evaluator: Evaluator, q: np.ndarray, by_joint: Mapping[str, Any]) -> np.ndarray:
     """Return the forces (..., nv) at joints of the tree that move the mechanism at q (..., nq) as the given ones do,
     those at loop joints among them."""
-    tau, loop_tau = forces_by_name(evaluator, given)
+    tau, loop_tau = forces_by_name(evaluator, by_joint)
     if loop_tau is None:
         return tau
     return tau + forces_at_tree(evaluator, q, loop_tau)

@@ -84,10 +84,10 @@ def by_state(method: Method) -> Method:
     """Let the system of each state answer a call where parameters differ from state to state."""
 
     @wraps(method)
-    def answer(self: System, *given: Any, **named: Any) -> Any:
+    def answer(self: System, *arguments: Any, **named: Any) -> Any:
         if self._states is None:
-            return method(self, *given, **named)
-        return ask_each(self, answer, *given, **named)
+            return method(self, *arguments, **named)
+        return ask_each(self, answer, *arguments, **named)
 
     return answer  # type: ignore[return-value]
 
@@ -96,10 +96,10 @@ def in_lanes(method: Method) -> Method:
     """Let all states answer a call together where parameters differ from state to state (`ask_together`)."""
 
     @wraps(method)
-    def answer(self: System, *given: Any, **named: Any) -> Any:
+    def answer(self: System, *arguments: Any, **named: Any) -> Any:
         if self._states is None:
-            return method(self, *given, **named)
-        return ask_together(self, method, answer, *given, **named)
+            return method(self, *arguments, **named)
+        return ask_together(self, method, answer, *arguments, **named)
 
     return answer  # type: ignore[return-value]
 
@@ -109,13 +109,13 @@ def one_by_one(method: Method) -> Method:
     answers are an array of objects in the shape of their batch. Arguments that have that batch are told apart."""
 
     @wraps(method)
-    def answer(self: System, *given: Any, **named: Any) -> Any:
+    def answer(self: System, *whole: Any, **named: Any) -> Any:
         if self._states is None:
-            return method(self, *given, **named)
+            return method(self, *whole, **named)
         states = self._states
         found = np.empty(states.batch, dtype=object)
         for k, index in enumerate(np.ndindex(states.batch)):
-            arguments = [_told_apart(x, states.batch, index) for x in given]
+            arguments = [_told_apart(x, states.batch, index) for x in whole]
             options = {name: _told_apart(x, states.batch, index) for name, x in named.items()}
             found[index] = answer(states.alone(k), *arguments, **options)
         return found if states.batch else found[()]
@@ -127,7 +127,7 @@ def ask_together(
     system: System,
     together: Callable[..., Any] | None,
     alone: str | Callable[..., Any],
-    *given: Any,
+    *whole: Any,
     **named: Any,
 ) -> Any:
     """Return what a function `together` says of all states, one after the other in arrays of one leading dimension; or
@@ -135,29 +135,29 @@ def ask_together(
     of the plan differ, or something is wrong with some state."""
     states, constants = system._states, system._constants
     assert states is not None and constants is not None
-    batch = _batch(states, given, named)
+    batch = _batch(states, whole, named)
     if together is not None and 0 not in batch and system._counted.found is None and constants.is_stacked:
         every = np.ones(batch, dtype=bool)
         flat = system if states.batch == (every.size,) else system.variants.over(batch)
-        arguments = [_taken(x, batch, every) for x in given]
+        arguments = [_taken(x, batch, every) for x in whole]
         options = {name: _taken(x, batch, every) for name, x in named.items()}
         try:
             return _joined([together(flat, *arguments, **options)], [every], batch)
         except CatenaError:
             # Who is asked alone tells what is wrong with whom.
             pass
-    return ask_each(system, alone, *given, **named)
+    return ask_each(system, alone, *whole, **named)
 
 
 def ask_each(
-    system: System, asked: str | Callable[..., Any], *given: Any, only: np.ndarray | None = None, **named: Any
+    system: System, asked: str | Callable[..., Any], *whole: Any, only: np.ndarray | None = None, **named: Any
 ) -> Any:
     """Return what the systems of the states say to a call `asked`, of a method by its name or of a function, put
     together. Arrays have batch dimensions before their last one; with `only` (...) the other states are left out and
     get zeros."""
     states = system._states
     assert states is not None
-    batch = _batch(states, given, named)
+    batch = _batch(states, whole, named)
     which = np.broadcast_to(np.arange(states.count).reshape(states.batch), batch)
     wanted = np.ones(batch, dtype=bool) if only is None else only
     numbers = np.unique(which[wanted]).tolist()
@@ -169,7 +169,7 @@ def ask_each(
     parts, places = [], []
     errors: dict[tuple[int, ...], CatenaError] = {}
     for own, mine in systems:
-        arguments = [_taken(x, batch, mine) for x in given]
+        arguments = [_taken(x, batch, mine) for x in whole]
         options = {n: _taken(x, batch, mine) for n, x in named.items()}
         try:
             call = asked if callable(asked) else getattr(type(own), asked)
@@ -184,9 +184,9 @@ def ask_each(
     return found
 
 
-def _batch(states: States, given: Sequence[Any], named: Mapping[str, Any]) -> tuple[int, ...]:
+def _batch(states: States, arguments: Sequence[Any], named: Mapping[str, Any]) -> tuple[int, ...]:
     """Return the batch dimensions of the parameters and all arguments together."""
-    spread = [_spread(x) for x in (*given, *named.values())]
+    spread = [_spread(x) for x in (*arguments, *named.values())]
     return np.broadcast_shapes(states.batch, *(s for shapes in spread for s in shapes))
 
 

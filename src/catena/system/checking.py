@@ -20,7 +20,7 @@ def check(
     path: PathLike,
     *,
     search: PathLike | Iterable[PathLike] = (),
-    kinds: Iterable[type[Any] | str] = (),
+    kinds: Iterable[type | str] = (),
     loops: Loops = None,
     mimic: bool = True,
     fix: bool = False,

@@ -51,40 +51,40 @@ def guessed(system: System, guess: ArrayLike | Given | None) -> np.ndarray:
 
 def assemble(
     system: System,
-    given: Given | str | InitialState | None,
+    wanted: Given | str | InitialState | None,
     guess: ArrayLike | Given | None,
     slack: float,
 ) -> np.ndarray:
     """Return the coordinates (..., nq) that close all loops and hold what is given; with nothing given, those that a
     motion starts from."""
     if system._states is not None:
-        return _of_states(system, given, guess, slack)
-    if given is None and guess is None:
+        return _of_states(system, wanted, guess, slack)
+    if wanted is None and guess is None:
         initial = system.mechanism.initial
-        given = initial if is_named(system, initial) else initial.q
-    if isinstance(given, str | InitialState):
-        return _near(system, state_of(system, given), guess, slack)
-    return _assembled(system, given, guessed(system, guess), slack, repair=True)
+        wanted = initial if is_named(system, initial) else initial.q
+    if isinstance(wanted, str | InitialState):
+        return _near(system, state_of(system, wanted), guess, slack)
+    return _assembled(system, wanted, guessed(system, guess), slack, repair=True)
 
 
 def _of_states(
-    system: System, given: Given | str | InitialState | None, guess: ArrayLike | Given | None, slack: float
+    system: System, wanted: Given | str | InitialState | None, guess: ArrayLike | Given | None, slack: float
 ) -> np.ndarray:
     """Return the coordinates (..., nq) that close all loops of each state's own mechanism, in lanes as far as that
     goes."""
     states = system._states
     assert states is not None
-    if given is None and guess is None:
-        given = planned(system, system.mechanism.initial.q)
-    if isinstance(given, str | InitialState):
-        return ask_each(system, "assemble", given, guess, slack)
+    if wanted is None and guess is None:
+        wanted = planned(system, system.mechanism.initial.q)
+    if isinstance(wanted, str | InitialState):
+        return ask_each(system, "assemble", wanted, guess, slack)
     start = guessed(states.base, guess)
-    held = loop_closure.held(states.base.mechanics.evaluator, {} if given is None else given)
+    held = loop_closure.held(states.base.mechanics.evaluator, {} if wanted is None else wanted)
     loop_closure.check_slack(slack)
     batch = loop_closure.common_batch(held, start.shape[:-1], states.batch)
     if not system.plan.total_constraints and all(h.node >= 0 for h in held):
         # Nothing ties joints together, so that all mechanisms stand where they are told to.
-        found = states.base.assemble({} if given is None else given, guess, slack)
+        found = states.base.assemble({} if wanted is None else wanted, guess, slack)
         return np.broadcast_to(found, (*batch, system.nq)).copy()
     q = np.broadcast_to(start, (*batch, system.nq)).copy()
     done, limits = np.zeros(batch, dtype=bool), states.base._counted.described.once(JointLimits)
@@ -97,7 +97,7 @@ def _of_states(
         # What is beyond a limit is looked at by itself, as what does not close.
         done = (closed & limits.keeps(found)).reshape(batch)
         q = np.where(done[..., None], found.reshape(q.shape), q)
-    return _completed(system, "assemble", ({} if given is None else given, start, slack), q, done)
+    return _completed(system, "assemble", ({} if wanted is None else wanted, start, slack), q, done)
 
 
 def _completed(
@@ -127,16 +127,16 @@ def start(system: System, state: str | InitialState | None, slack: float) -> tup
         return q, v
     q = assemble(system, state, None, slack)
     chosen = system.mechanism.initial if state is None else state_of(system, state)
-    given = planned(system, chosen.v)
+    by_joint = planned(system, chosen.v)
     if states is not None:
-        return q, system.velocity(q, given)
+        return q, system.velocity(q, by_joint)
     try:
-        return q, velocity(system, q, given, slack)
+        return q, velocity(system, q, by_joint, slack)
     except LoopError:
         if not is_named(system, chosen):
             raise
     v = np.zeros(system.nv)
-    for name, value in given.items():
+    for name, value in by_joint.items():
         if name in system.joints:
             v[system.slice_v(name)] = value
     closed = project(system, q, v, None)[1]
@@ -165,36 +165,36 @@ def planned(system: System, values: Given) -> dict[str, Any]:
 def _near(system: System, state: InitialState, guess: ArrayLike | Given | None, slack: float) -> np.ndarray:
     """Return the closed coordinates (nq,) of a state: with its joints where it says or, where that leaves loops open,
     those nearest to it. Keyframes of soft constraints are such states: they name all joints, to a few digits."""
-    given = planned(system, state.q)
-    in_tree = {name: x for name, x in given.items() if name in system.joints}
+    by_joint = planned(system, state.q)
+    in_tree = {name: x for name, x in by_joint.items() if name in system.joints}
     if len(in_tree) == len(system.joints):
         begin = loop_closure.put(system.mechanics.evaluator, system.neutral(), in_tree)
         return _assembled(system, None, begin, slack, repair=True)
     begin = guessed(system, guess)
     try:
-        return _assembled(system, given, begin, slack, repair=False)
+        return _assembled(system, by_joint, begin, slack, repair=False)
     except LoopError:
-        return _assembled(system, given, begin, max(slack, NEAR), repair=True)
+        return _assembled(system, by_joint, begin, max(slack, NEAR), repair=True)
 
 
 def _assembled(
-    system: System, given: Given | None, start: np.ndarray, slack: float, repair: bool
+    system: System, by_joint: Given | None, start: np.ndarray, slack: float, repair: bool
 ) -> np.ndarray:
     """Return the coordinates (..., nq) near a start that close all loops and hold what is given; where there are none,
     the error tells the smallest `repair` if that is asked for."""
     system.mechanics.settle()
     if system.plan.owner is not None and system.loops:
         # Bodies stay as deformed as the guess has them, unless loops close only if they give way.
-        held = loop_closure.with_modes(system.plan, given, start)
+        held = loop_closure.with_modes(system.plan, by_joint, start)
         try:
             return _closed(system, held, start, slack)
         except LoopError:
             pass
     try:
-        q = _closed(system, given, start, slack)
+        q = _closed(system, by_joint, start, slack)
     except LoopError as error:
         raise (_with_repair(system, error) if repair else error) from None
-    return _closed(system, given, start, slack) if system.mechanics.settle(q) else q
+    return _closed(system, by_joint, start, slack) if system.mechanics.settle(q) else q
 
 
 def _with_repair(system: System, error: LoopError) -> LoopError:
@@ -217,75 +217,77 @@ def _with_repair(system: System, error: LoopError) -> LoopError:
     return repairable
 
 
-def _closed(system: System, given: Given | None, start: np.ndarray, slack: float) -> np.ndarray:
+def _closed(system: System, by_joint: Given | None, start: np.ndarray, slack: float) -> np.ndarray:
     """Return closed coordinates (..., nq) near a start, with joints within their limits where that is possible."""
     evaluator = system.mechanics.evaluator
-    q = loop_closure.assemble(evaluator, given, start, slack)
+    q = loop_closure.assemble(evaluator, by_joint, start, slack)
     described = system._counted.described
     if not described.once(JointLimits).any:
         return q
-    return within_limits(described, q, loop_closure.held(evaluator, given), quick_assembly(evaluator), slack)
+    return within_limits(
+        described, q, loop_closure.held(evaluator, by_joint), quick_assembly(evaluator), slack
+    )
 
 
-def velocity(system: System, q: ArrayLike, given: Given, slack: float) -> np.ndarray:
+def velocity(system: System, q: ArrayLike, by_joint: Given, slack: float) -> np.ndarray:
     """Return the velocity (..., nv) of the closed mechanism at q (..., nq) in which joints move as given."""
     if system._states is not None:
-        return _velocity_of_states(system, q, given, slack)
+        return _velocity_of_states(system, q, by_joint, slack)
     q = system.mechanics.evaluator.checked(kinematics.integrate, "q", q)
     system.mechanics.evaluator.check_positions("q", q)
     system.mechanics.settle(q)
     if system.plan.owner is not None and system.loops:
         try:
-            held = loop_closure.with_modes(system.plan, given, None)
+            held = loop_closure.with_modes(system.plan, by_joint, None)
             return loop_closure.velocity(system.mechanics.evaluator, q, held, slack)
         except LoopError:
             pass
-    return loop_closure.velocity(system.mechanics.evaluator, q, given, slack)
+    return loop_closure.velocity(system.mechanics.evaluator, q, by_joint, slack)
 
 
-def _velocity_of_states(system: System, q: ArrayLike, given: Any, slack: float) -> np.ndarray:
+def _velocity_of_states(system: System, q: ArrayLike, rates: Any, slack: float) -> np.ndarray:
     """Return the velocity (..., nv) of each state's own closed mechanism in which joints move as given. Where no loop
     ties joints together, or all that move stand still, it is the same for all mechanisms."""
     states = system._states
     assert states is not None
-    is_still = isinstance(given, Mapping) and not any(np.any(np.asarray(x) != 0.0) for x in given.values())
+    is_still = isinstance(rates, Mapping) and not any(np.any(np.asarray(x) != 0.0) for x in rates.values())
     if system.plan.total_constraints and not is_still:
-        return _moving_states(system, q, given, slack)
+        return _moving_states(system, q, rates, slack)
     q = states.base.mechanics.evaluator.checked(kinematics.integrate, "q", q)
     states.base.mechanics.evaluator.check_positions("q", q)
     batch = np.broadcast_shapes(q.shape[:-1], states.batch)
     if is_still:
         # What is wrong with names and shapes is said for one state.
         own = arrays.rows(q, q.shape[:-1])
-        rows = {name: np.reshape(x, (-1, *np.shape(x)[-1:]))[:1] for name, x in given.items()}
+        rows = {name: np.reshape(x, (-1, *np.shape(x)[-1:]))[:1] for name, x in rates.items()}
         states.alone(0).velocity(own[:1], rows, slack)
-        shapes = [np.shape(x)[:-1] for x in given.values()]
+        shapes = [np.shape(x)[:-1] for x in rates.values()]
         return np.zeros((*np.broadcast_shapes(batch, *shapes), system.nv))
-    found = states.base.velocity(q, given, slack)
+    found = states.base.velocity(q, rates, slack)
     return np.broadcast_to(found, (*np.broadcast_shapes(batch, found.shape[:-1]), system.nv)).copy()
 
 
-def _moving_states(system: System, q: ArrayLike, given: Any, slack: float) -> np.ndarray:
+def _moving_states(system: System, q: ArrayLike, by_joint: Any, slack: float) -> np.ndarray:
     """Return the velocity (..., nv) of each state's own closed mechanism: in lanes where joints of the tree are given
     and nothing is in doubt."""
     states, plan = system._states, system.plan
     assert states is not None
     rotors = any(np.any(loop.armature) for loop in plan.loop_joints)
     if (
-        not isinstance(given, Mapping)
+        not isinstance(by_joint, Mapping)
         or system._counted.found is not None
         or plan.owner is not None
         or rotors
     ):
-        return ask_each(system, "velocity", q, given, slack)
+        return ask_each(system, "velocity", q, by_joint, slack)
     base = states.base.mechanics.evaluator
     rows = base.checked(kinematics.integrate, "q", q)
     base.check_positions("q", rows)
     loop_closure.check_slack(slack)
-    held, _ = loop_closure.held_rates(base, given)
+    held, _ = loop_closure.held_rates(base, by_joint)
     batch = loop_closure.common_batch(held, rows.shape[:-1], states.batch)
     if any(h.node < 0 for h in held) or not loop_closure.knows_all_coordinates(plan) or 0 in batch:
-        return ask_each(system, "velocity", q, given, slack)
+        return ask_each(system, "velocity", q, by_joint, slack)
     rows = arrays.rows(rows, batch)
     wide, fixed = system.variants.over(batch), np.zeros(system.nv, dtype=bool)
     v = np.zeros((len(rows), system.nv))
@@ -297,7 +299,7 @@ def _moving_states(system: System, q: ArrayLike, given: Any, slack: float) -> np
     J = np.swapaxes(each, -1, -2) / scales_of(plan).rows[:, None]
     v, sure = least_velocity(J, wide.mass_matrix(rows), v, fixed)
     return _completed(
-        system, "velocity", (q, given, slack), v.reshape(*batch, system.nv), sure.reshape(batch)
+        system, "velocity", (q, by_joint, slack), v.reshape(*batch, system.nv), sure.reshape(batch)
     )
 
 

@@ -201,11 +201,11 @@ def _sampled(
     nearest = np.clip(np.searchsorted(at, values), 1, len(at) - 1)
     nearest -= np.abs(at[nearest - 1] - values) < np.abs(at[nearest] - values)
     inside = slice(1, len(values) - 1)
-    given: dict[str, ArrayLike] = {**held, joint: values[inside, None]}
+    positions: dict[str, ArrayLike] = {**held, joint: values[inside, None]}
     q = np.empty((len(values), system.nq))
     q[0], q[-1] = ends[0].q, ends[1].q
     if len(values) > 2:
-        q[inside] = system.assemble(given, guess=nodes[nearest[inside]])
+        q[inside] = system.assemble(positions, guess=nodes[nearest[inside]])
     return q
 
 

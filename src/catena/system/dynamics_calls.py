@@ -43,14 +43,14 @@ def forward_dynamics(
         )
     if member is not None and not (isinstance(member, str) and method == "reference_member"):
         raise StateError(f"member is {shown(member)}, but only the method reference_member has one.")
-    given = tau
+    by_joint = tau
     q, v, tau, loop_tau = as_arrays(system, q, v, tau)
     if system._states is not None and not _has_lanes(system, method, loop_tau):
         outside: dict[str, Any] = {"f_ext": f_ext, "base_acceleration": base_acceleration, "near": near}
         chosen: dict[str, Any] = {"method": method, "member": member, "independent": independent}
         is_careful = method == "kkt" or (system._closed and method in ("auto", "elimination"))
         together = _careful if is_careful else None
-        return ask_together(system, together, "forward_dynamics", q, v, given, **chosen, **outside)
+        return ask_together(system, together, "forward_dynamics", q, v, by_joint, **chosen, **outside)
     bare_tau, tau = tau, system._with_own(q, v, tau, near)
     if system._closed or method in closed_chains.FORMULATIONS:
         if system._states is not None:
@@ -86,12 +86,12 @@ def _has_lanes(system: System, method: str, loop_tau: np.ndarray | None) -> bool
 
 
 def _of_states(
-    system: System, q: Any, v: Any, tau: Any, given: Any, f_ext: Wrenches, base_acceleration: ArrayLike | None,
+    system: System, q: Any, v: Any, tau: Any, forces: Any, f_ext: Wrenches, base_acceleration: ArrayLike | None,
     near: Mapping[str, ArrayLike] | None,
 ) -> np.ndarray:  # fmt: skip
     """Return the accelerations (..., nv) of mechanisms with loops that differ from state to state under forces tau
     (..., nv), those of the mechanism among them, by the compiled elimination; states that it cannot certify are
-    computed one by one from the forces `given`."""
+    computed one by one from the forces `forces`."""
     inputs = {"q": q, "qd": v, "tau": tau, **system._outside(f_ext, base_acceleration)}
     found = closed_chains.in_lanes(system.mechanics.evaluator, inputs)
     assert found is not None
@@ -100,7 +100,7 @@ def _of_states(
     if not np.any(doubtful):
         return vdot
     outside: dict[str, Any] = {"f_ext": f_ext, "base_acceleration": base_acceleration, "near": near}
-    careful = ask_each(system, "forward_dynamics", q, v, given, only=doubtful, **outside)
+    careful = ask_each(system, "forward_dynamics", q, v, forces, only=doubtful, **outside)
     return np.where(doubtful[..., None], careful, vdot)
 
 
@@ -113,8 +113,8 @@ def _with_loops(
     found = None
     if quick and loop_tau is None:
         # Most calls end here: what the careful ways need besides is prepared for them alone.
-        given = {"q": q, "qd": v, "tau": tau, **system._outside(f_ext, base_acceleration)}
-        found = closed_chains.in_lanes(system.mechanics.evaluator, given)
+        inputs = {"q": q, "qd": v, "tau": tau, **system._outside(f_ext, base_acceleration)}
+        found = closed_chains.in_lanes(system.mechanics.evaluator, inputs)
         system._open_loops.look(q)
         if found is not None and not closed_chains.in_doubt(system.mechanics.evaluator.plan, found).any():
             return found["qdd"]
@@ -141,12 +141,12 @@ def _of_tree(
     """Return the accelerations (..., nv) of a tree."""
     evaluator = system.mechanics.evaluator
     system._require_tree("forward dynamics")
-    given = {"q": q, "qd": v, "tau": tau, **system._outside(f_ext, base_acceleration)}
+    inputs = {"q": q, "qd": v, "tau": tau, **system._outside(f_ext, base_acceleration)}
     if method in ("auto", "articulated_body"):
-        return tree_accelerations(evaluator, given)
+        return tree_accelerations(evaluator, inputs)
     if method == "composite_body":
-        del given["tau"]
-        bias = evaluator.evaluate(dynamics.newton_euler, given)["tau"]
+        del inputs["tau"]
+        bias = evaluator.evaluate(dynamics.newton_euler, inputs)["tau"]
         force = 0.0 if tau is None else evaluator.checked(dynamics.articulated_body, "tau", tau)
         return accelerations(system.mass_matrix(q), force - bias)
     raise StateError(
@@ -182,17 +182,17 @@ def hybrid_dynamics(
     """Return the accelerations and the joint forces, each (..., nv), with some joint accelerations prescribed; the
     forces by name where a prescribed joint closes a loop."""
     q, v, tau, loop_tau = as_arrays(system, q, v, tau)
-    driven, given, drives = prescribed_accelerations(system.mechanism, system.plan, prescribed)
+    driven, accelerations, drives = prescribed_accelerations(system.mechanism, system.plan, prescribed)
     tau = system._with_own(q, v, tau, near)
     lacks = system.mechanics.inertia.lacking_beside(driven)
     if not (system._closed or drives or lacks or has_many_modes(system.plan)):
         outside = system._outside(f_ext, base_acceleration)
-        driving = {"driven": driven.astype(np.float64), "qdd_given": given}
+        driving = {"driven": driven.astype(np.float64), "qdd_given": accelerations}
         inputs = {"q": q, "qd": v, "tau": tau, **driving, **outside}
         result = system.mechanics.evaluator.evaluate(dynamics.tree_dynamics(system.plan, drives=True), inputs)
         return result["qdd"], system._without_own(q, v, result["drive"], near)
-    problem = posed(system, q, v, tau, f_ext, base_acceleration, given, loop_tau=loop_tau)
-    rows = np.broadcast_to(given, (*problem.batch, system.nv)).reshape(-1, system.nv)
+    problem = posed(system, q, v, tau, f_ext, base_acceleration, accelerations, loop_tau=loop_tau)
+    rows = np.broadcast_to(accelerations, (*problem.batch, system.nv)).reshape(-1, system.nv)
     forces: dict[str, np.ndarray] = {}
     with system.mechanics.inertia.named():
         if drives:
@@ -216,10 +216,10 @@ def posed(
 ) -> LoopProblem:  # fmt: skip
     """Return the equations of motion of a system with loops at these states; vdot counts for the batch dimensions only.
     With `look`, what counts is settled first."""
-    given = {"q": q, "qd": v, "tau": tau, **system._outside(f_ext, base_acceleration)}
-    problem = closed_chains.pose_problem(system.mechanics.evaluator, given, vdot, loop_tau)
+    inputs = {"q": q, "qd": v, "tau": tau, **system._outside(f_ext, base_acceleration)}
+    problem = closed_chains.pose_problem(system.mechanics.evaluator, inputs, vdot, loop_tau)
     if look and system.mechanics.settle(problem.q):
-        problem = closed_chains.pose_problem(system.mechanics.evaluator, given, vdot, loop_tau)
+        problem = closed_chains.pose_problem(system.mechanics.evaluator, inputs, vdot, loop_tau)
     return problem
 
 

@@ -52,14 +52,14 @@ def reactions(
     at_loops: Mapping[str, ArrayLike] | None, near: Mapping[str, ArrayLike] | None,
 ) -> dict[str, np.ndarray]:  # fmt: skip
     """Return what `System.reactions` does; friction by load passes through its joints, of the tree and of loops."""
-    given = tau
+    pushed = tau
     if at_loops:
         plain = {} if tau is None else tau
         if not isinstance(plain, Mapping):
             plain = {j: np.asarray(tau)[..., system.slice_v(j)] for j in system.joints}
-        given = dict(plain)
-        given = {**given, **{name: np.asarray(x) + given.get(name, 0.0) for name, x in at_loops.items()}}
-    own, across = sense_search(system, q, v, given, f_ext, base_acceleration, None, near).smooth()
+        pushed = dict(plain)
+        pushed = {**pushed, **{name: np.asarray(x) + pushed.get(name, 0.0) for name, x in at_loops.items()}}
+    own, across = sense_search(system, q, v, pushed, f_ext, base_acceleration, None, near).smooth()
     across = {name: x + np.asarray((at_loops or {}).get(name, 0.0)) for name, x in across.items()}
     if isinstance(tau, Mapping):
         acting: Any = {

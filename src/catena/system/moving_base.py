@@ -76,12 +76,14 @@ def _bases(plan: Plan) -> list[str]:
 
 
 def _of_bases(
-    system: System, name: str, given: ArrayLike | Mapping[str, ArrayLike] | None
+    system: System, name: str, by_joint: ArrayLike | Mapping[str, ArrayLike] | None
 ) -> Mapping[str, np.ndarray]:
     """Return of every joint on ground the twist (..., 6) of what it stands on."""
     own = {base: np.zeros(6) for base in _bases(system.plan)[1:]}
     each = (
-        given if isinstance(given, Mapping) else dict.fromkeys(own, np.zeros(6) if given is None else given)
+        by_joint
+        if isinstance(by_joint, Mapping)
+        else dict.fromkeys(own, np.zeros(6) if by_joint is None else by_joint)
     )
     for base, twist in each.items():
         known("joint on ground", base, own, f"moving_base_wrenches, {name}")

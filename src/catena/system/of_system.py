@@ -19,12 +19,12 @@ def of_system(function: Function) -> Function:
     """Let a function refuse whatever is given for a system and is none."""
 
     @wraps(function)
-    def asked(system: Any, *given: Any, **named: Any) -> Any:
+    def asked(system: Any, *arguments: Any, **named: Any) -> Any:
         from catena.system.system import System
 
         if not isinstance(system, System):
             raise StateError(f"system is {shown(system)}; give a system, such as m.system().")
-        return function(system, *given, **named)
+        return function(system, *arguments, **named)
 
     return asked  # type: ignore[return-value]
 

@@ -57,23 +57,23 @@ def with_own_by_place(
     own = system.forces.loads(q, v, near)
     at_tree = own.tau
     if tau is not None:
-        given = system.mechanics.evaluator.checked(dynamics.articulated_body, "tau", tau)
-        arrays.batch_shape({"q and v": at_tree, "tau": given})
-        at_tree = at_tree + given
+        besides = system.mechanics.evaluator.checked(dynamics.articulated_body, "tau", tau)
+        arrays.batch_shape({"q and v": at_tree, "tau": besides})
+        at_tree = at_tree + besides
     if own.at_loops:
         at_loops = forces_by_name(system.mechanics.evaluator, own.at_loops)[1]
         loop_tau = at_loops if loop_tau is None or at_loops is None else loop_tau + at_loops
     return at_tree, loop_tau, with_wrenches(f_ext, own.between) or None
 
 
-def with_wrenches(given: Mapping[str, Any] | None, own: Mapping[str, np.ndarray]) -> dict[str, Any]:
+def with_wrenches(outside: Mapping[str, Any] | None, own: Mapping[str, np.ndarray]) -> dict[str, Any]:
     """Return wrenches by body or frame, summed up where both name one."""
     total: dict[str, Any] = dict(own)
-    if given is not None and not isinstance(given, Mapping):
+    if outside is not None and not isinstance(outside, Mapping):
         raise StateError(
-            f"f_ext is {shown(given)}; give a mapping from bodies or frames to wrenches of six numbers."
+            f"f_ext is {shown(outside)}; give a mapping from bodies or frames to wrenches of six numbers."
         )
-    for name, wrench in (given or {}).items():
+    for name, wrench in (outside or {}).items():
         total[name] = total[name] + np.asarray(wrench, dtype=np.float64) if name in total else wrench
     return total
 

@@ -127,12 +127,12 @@ def joint_bases(system: System, q: ArrayLike, joint: str) -> JointBases:
 
 def joint_wrench(
     system: System, q: ArrayLike, v: ArrayLike, joint: str, tau: ArrayLike | Mapping[str, ArrayLike] | None = None,
-    **given: Any,
+    **options: Any,
 ) -> JointWrench:  # fmt: skip
     """Return what a joint passes to its child at q (..., nq), v (..., nv) under joint forces tau, split in what works
     and what does not; the other arguments are those of `System.reactions`."""
     values = _values(system, q, joint)
-    far = system.reactions(q, v, tau, **given)[joint]
+    far = system.reactions(q, v, tau, **options)[joint]
     bases = bases_of(values)
     return JointWrench(
         far, apply(transposed(values.X), far), apply(transposed(bases.phi), far), apply(transposed(bases.phi_c), far),

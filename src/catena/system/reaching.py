@@ -44,7 +44,7 @@ def reach(
     if system.plan.total_constraints:
         quick_assembly_for(system, "inverse_kinematics")
     held = loop_closure.held(system.mechanics.evaluator, hold)
-    wanted = [Goal(frame, given) for frame, given in goals.items()]
+    wanted = [Goal(frame, place) for frame, place in goals.items()]
     for h in held:
         if h.node < 0:
             raise LoopError(
@@ -88,8 +88,8 @@ def _complaint(system: System, goals: Mapping[str, Any], found: Reach) -> str:
     where = f" in {int(np.sum(~flat))} of {len(flat)} states, in state {state}" if batch else ""
     q = found.q.reshape(len(flat), -1)[state]
     words = []
-    for frame, given in goals.items():
-        goal = Goal(frame, given).over(batch).some(np.array([state]))
+    for frame, wanted in goals.items():
+        goal = Goal(frame, wanted).over(batch).some(np.array([state]))
         gap, turn = left_of(system.mechanics.evaluator, goal, q[None])
         words.append(f"{frame!r} {gap[0]:.3g} m" + ("" if goal.R is None else f" and {turn[0]:.3g} rad"))
     limits = system._counted.described.once(JointLimits)

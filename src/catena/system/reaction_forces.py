@@ -41,7 +41,7 @@ def reactions(
     """Return the wrench that each joint passes to its child, {joint: (..., 6)}; accelerations `vdot` (..., nv) that are
     known already are used in trees, and `at_loops` are forces at loop joints besides those in tau."""
     q, v, tau, loop_tau = _by_place(system, q, v, tau, at_loops)
-    given, given_at_loops = (tau, f_ext), loop_tau
+    applied, given_at_loops = (tau, f_ext), loop_tau
     if system._acts:
         tau, loop_tau, f_ext = with_own_by_place(system, q, v, tau, loop_tau, f_ext, near)
     problem = posed(system, q, v, tau, f_ext, base_acceleration, vdot, loop_tau=loop_tau)
@@ -57,7 +57,7 @@ def reactions(
         problem, solution = _with_all_constraints(system, problem)
     else:
         if not known_motion:
-            at_tree, f_given = given
+            at_tree, f_given = applied
             if given_at_loops is not None:
                 there = posed(system, q, v, at_tree, None, None, loop_tau=given_at_loops)
                 at_tree = there.inputs["tau"].reshape(*there.batch, system.nv)

@@ -84,7 +84,7 @@ def sense_search(
 ) -> SenseSearch:  # fmt: skip
     """Return the search for what sticks in states q (..., nq), v (..., nv) under joint forces tau (..., nv)."""
     q, v, tau, loop_tau = as_arrays(system, q, v, tau)
-    driven, given, drives = prescribed_accelerations(
+    driven, accelerations, drives = prescribed_accelerations(
         system.mechanism, system.plan, {} if prescribed is None else prescribed
     )
     if drives:
@@ -100,7 +100,7 @@ def sense_search(
         system.mechanics.evaluator.checked(dynamics.articulated_body, name, x) for name, x in state.items()
     )
     outside = system._outside(f_ext, base_acceleration)
-    shaped = {"q": q, "v": v, "tau": tau, "prescribed": given}
+    shaped = {"q": q, "v": v, "tau": tau, "prescribed": accelerations}
     if outside["f_ext"] is not None:
         shaped["f_ext"] = outside["f_ext"]
     batch = arrays.batch_shape(shaped)
@@ -112,9 +112,9 @@ def sense_search(
             outside["f_ext"] = pairs if outside["f_ext"] is None else pairs + outside["f_ext"]
     else:
         tau = system._with_own(q, v, tau, near)
-    v, acting, given = (np.array(np.broadcast_to(x, shape)) for x in (v, tau, given))
+    v, acting, accelerations = (np.array(np.broadcast_to(x, shape)) for x in (v, tau, accelerations))
     q = np.broadcast_to(q, (*batch, system.nq))
-    return SenseSearch(system, q, v, acting, driven, given, outside)
+    return SenseSearch(system, q, v, acting, driven, accelerations, outside)
 
 
 def _in_place(
@@ -139,11 +139,11 @@ class SenseSearch:
     """Which components of states q (..., nq), v (..., nv) stick, those of the tree first and those of loops behind."""
 
     def __init__(
-        self, system: System, q: np.ndarray, v: np.ndarray, acting: np.ndarray, driven: np.ndarray, given: np.ndarray,
-        outside: Mapping[str, Any],
+        self, system: System, q: np.ndarray, v: np.ndarray, acting: np.ndarray, driven: np.ndarray,
+        accelerations: np.ndarray, outside: Mapping[str, Any],
     ) -> None:  # fmt: skip
-        self.system, self.v, self.acting, self.driven, self.given = system, v, acting, driven, given
-        self.inputs = {"q": q, "qd": v, "qdd_given": given, **outside}
+        self.system, self.v, self.acting, self.driven, self.given = system, v, acting, driven, accelerations
+        self.inputs = {"q": q, "qd": v, "qdd_given": accelerations, **outside}
         plan = system.mechanics.effective_plan
         self.loops = dry_loops(plan)
         self.dry, of_loops = dry_friction(system, q.reshape(-1, system.nq)[0] if q.size else system.neutral())
@@ -288,13 +288,13 @@ class SenseSearch:
     def smooth_loads(self, forces: np.ndarray, wrenches: Mapping[str, ArrayLike]) -> np.ndarray:
         """Return the friction (..., n) of slips that loads make under further forces (..., n) in all components and
         wrenches {body: (..., 6)}; friction without load goes smoothly through rest."""
-        given, nv, none = self.inputs["f_ext"], self.system.nv, np.zeros(self.rates.shape, dtype=bool)
+        applied, nv, none = self.inputs["f_ext"], self.system.nv, np.zeros(self.rates.shape, dtype=bool)
         if wrenches:
             pushed = self.system._outside(wrenches, None)["f_ext"]
-            self.inputs["f_ext"] = pushed if given is None else given + pushed
+            self.inputs["f_ext"] = pushed if applied is None else applied + pushed
         taken = self._smooth_in_loops() - forces[..., nv:]
         found = self._evaluated(self.acting + forces[..., :nv], none, taken)[3]
-        self.inputs["f_ext"] = given
+        self.inputs["f_ext"] = applied
         return found
 
     def bearing_under(self, friction: np.ndarray) -> np.ndarray:

@@ -516,7 +516,7 @@ class System:
 
         self.mechanics.evaluator.check_current()
         variation = Variation.of(self._mechanism, parameters)
-        known = self._varied.get(variation.sort)
+        known = self._varied.get(variation.signature)
         if known is not None and known._states is not None:
             return known._of_variation(variation.like(known._states.variation))
         made = plan(variation.representative, root=self._plan.root, cut=self._plan.cut, keep=self._plan.keep)
@@ -527,7 +527,7 @@ class System:
             # One state is enough to remember what all values of these parameters have in common.
             if len(self._varied) >= MOST_VARIED:
                 del self._varied[next(iter(self._varied))]
-            self._varied[variation.sort] = found.variants.chosen(np.zeros(1, dtype=int), ())
+            self._varied[variation.signature] = found.variants.chosen(np.zeros(1, dtype=int), ())
         return found
 
     def _of_variation(self, variation: Variation) -> System:
@@ -654,13 +654,13 @@ class System:
             return load_friction.inverse_dynamics(self, q, v, vdot, f_ext, base_acceleration, actuated)
         if actuated is not None or self._bears or self._closed or self._driven_in_part:
             if self._states is not None:
-                given: dict[str, Any] = {
+                options: dict[str, Any] = {
                     "f_ext": f_ext,
                     "base_acceleration": base_acceleration,
                     "actuated": actuated,
                 }
                 together = None if self._bears else inverse_with_loops
-                return ask_together(self, together, "inverse_dynamics", q, v, vdot, **given)
+                return ask_together(self, together, "inverse_dynamics", q, v, vdot, **options)
             return inverse_with_loops(self, q, v, vdot, f_ext, base_acceleration, actuated)
         if f_ext is None and base_acceleration is None:
             if self._mechanism.revision == self._revision and not plain.blocks:
@@ -738,9 +738,9 @@ class System:
         if not arrays.as_switch("elements", elements):
             return self.variants.bare.hybrid_dynamics(q, v, tau, prescribed, f_ext, base_acceleration)
         if self._states is not None and (self._closed or self.mechanics.inertia.lacking is not None):
-            given: dict[str, Any] = {"f_ext": f_ext, "base_acceleration": base_acceleration, "near": near}
+            options: dict[str, Any] = {"f_ext": f_ext, "base_acceleration": base_acceleration, "near": near}
             together = None if self._bears else hybrid_dynamics
-            return ask_together(self, together, "hybrid_dynamics", q, v, tau, prescribed, **given)
+            return ask_together(self, together, "hybrid_dynamics", q, v, tau, prescribed, **options)
         if self._bears:
             return load_friction.hybrid_dynamics(self, q, v, tau, prescribed, f_ext, base_acceleration, near)
         return hybrid_dynamics(self, q, v, tau, prescribed, f_ext, base_acceleration, near)
@@ -961,14 +961,14 @@ class System:
             load_friction.require_none(self, "forward_dynamics_derivatives")
         if not arrays.as_switch("elements", elements):
             return self.variants.bare.forward_dynamics_derivatives(q, v, tau, f_ext, base_acceleration, out)
-        given = {"q": q, "qd": v, "tau": tau, **self._outside(f_ext, base_acceleration)}
+        inputs = {"q": q, "qd": v, "tau": tau, **self._outside(f_ext, base_acceleration)}
         if self._closed:
-            given["tau"] = self._with_own(q, v, tau)
-            found = derivatives.of_closed_dynamics(self._responder, given, out)
+            inputs["tau"] = self._with_own(q, v, tau)
+            found = derivatives.of_closed_dynamics(self._responder, inputs, out)
         else:
             vdot = self.forward_dynamics(q, v, tau, f_ext=f_ext, base_acceleration=base_acceleration)
-            given.pop("tau")
-            found = derivatives.of_forward_dynamics(self.mechanics.evaluator, {**given, "qdd": vdot}, out)
+            inputs.pop("tau")
+            found = derivatives.of_forward_dynamics(self.mechanics.evaluator, {**inputs, "qdd": vdot}, out)
         return derivatives.with_own_forces(self._responder, q, v, found) if self._acts else found
 
     @by_one_blas_thread
@@ -984,10 +984,10 @@ class System:
         if not arrays.as_switch("elements", elements):
             return self.variants.bare.inverse_dynamics_derivatives(q, v, vdot, f_ext, base_acceleration, out)
         if self._states is not None and self._acts:
-            given: dict[str, Any] = {"f_ext": f_ext, "base_acceleration": base_acceleration, "out": out}
-            return ask_each(self, "inverse_dynamics_derivatives", q, v, vdot, **given)
-        given = {"q": q, "qd": v, "qdd": vdot, **self._outside(f_ext, base_acceleration)}
-        found = derivatives.of_inverse_dynamics(self.mechanics.evaluator, given, out)
+            inputs: dict[str, Any] = {"f_ext": f_ext, "base_acceleration": base_acceleration, "out": out}
+            return ask_each(self, "inverse_dynamics_derivatives", q, v, vdot, **inputs)
+        inputs = {"q": q, "qd": v, "qdd": vdot, **self._outside(f_ext, base_acceleration)}
+        found = derivatives.of_inverse_dynamics(self.mechanics.evaluator, inputs, out)
         return derivatives.less_own_forces(self._responder, q, v, found) if self._acts else found
 
     @by_state
@@ -1070,14 +1070,14 @@ class System:
         if guess is None:
             guess = self.assemble() if self.mechanics.constrained else self.neutral()
         q, _ = self._one_state(guess, None)
-        given = (
+        effort = (
             np.zeros(self.nv)
             if tau is None
             else self.mechanics.evaluator.checked(dynamics.articulated_body, "tau", tau)
         )
-        if given.ndim != 1:
-            raise StateError(f"tau has shape {given.shape}; give constant forces of shape ({self.nv},).")
-        return equilibrium(self._responder, q, given, seek)
+        if effort.ndim != 1:
+            raise StateError(f"tau has shape {effort.shape}; give constant forces of shape ({self.nv},).")
+        return equilibrium(self._responder, q, effort, seek)
 
     @one_by_one
     @by_one_blas_thread
@@ -1252,14 +1252,14 @@ class System:
 
     def _one_state(self, q: Any, v: Any) -> tuple[np.ndarray, np.ndarray]:
         """Return one state, checked: q (nq,), and v (nv,), zero if None."""
-        given = np.zeros(self.nv) if v is None else v
-        batch, _, _ = self.mechanics.states(q, given)
+        velocity = np.zeros(self.nv) if v is None else v
+        batch, _, _ = self.mechanics.states(q, velocity)
         if batch:
             raise StateError(
                 f"One state is asked for, but q and v have batch dimensions {batch}: give shapes ({self.nq},) and "
                 f"({self.nv},)."
             )
-        return np.asarray(q, dtype=float), np.asarray(given, dtype=float)
+        return np.asarray(q, dtype=float), np.asarray(velocity, dtype=float)
 
     def _node(self, joint: str) -> int:
         if is_one_of(joint, self._nodes):

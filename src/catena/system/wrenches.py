@@ -22,12 +22,12 @@ def in_node_frames(
         raise StateError(
             f"f_ext is a {type(f_ext).__name__}; give a mapping from bodies or frames to wrenches [moment; force]."
         )
-    given = {
+    wrenches = {
         known(name): arrays.as_rows(f"f_ext[{name!r}]", wrench, 6, lambda: "a wrench [moment; force]")
         for name, wrench in f_ext.items()
     }
     result = {}
-    for name, wrench in given.items():
+    for name, wrench in wrenches.items():
         bad = ~np.isfinite(wrench)
         if bad.any():
             raise StateError(

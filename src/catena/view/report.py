@@ -336,8 +336,8 @@ def _settings(run: Segment) -> str:
             "held between samples" if run.held else "varies between samples" if np.any(run.tau) else "none",
         ),
     ]
-    given = {key.lower() for key in map(str, run.settings)}
-    rows = [row for k, row in enumerate(rows) if k < len(run.settings) or row[0] not in given]
+    named = {key.lower() for key in map(str, run.settings)}
+    rows = [row for k, row in enumerate(rows) if k < len(run.settings) or row[0] not in named]
     return _table(("Setting", "Value"), rows)
 
 

@@ -133,11 +133,11 @@ def scene(
     bodies = {name: body for name, body in mechanism.bodies.items() if name != GROUND}
     centres = {name: poses[name][:3, :3] @ body.com + poses[name][:3, 3] for name, body in bodies.items()}
     reached = {name: carried_points(mechanism, name, poses, sites) for name in bodies}
-    given = {name: body_solids(mechanism, name) for name in mechanism.bodies}
+    shapes = {name: body_solids(mechanism, name) for name in mechanism.bodies}
     corners = [
         poses[name][:3, :3] @ p + poses[name][:3, 3]
         for name in bodies
-        for _, solids in given[name]
+        for _, solids in shapes[name]
         for solid in solids
         for p in _box_around(solid.triangles().corners)
     ]
@@ -154,7 +154,7 @@ def scene(
     typical = _typical_mass(bodies)
     thickness = {name: r * _relative_size(body.mass, typical, 1.6) for name, body in bodies.items()}
     sizes = {name: _joint_size(site, thickness) for name, site in sites.items()}
-    parts = [_given_ground(mechanism)] if given[GROUND] else []
+    parts = [_given_ground(mechanism)] if shapes[GROUND] else []
     levels = _levels(sites)
     # A body alone may be of any size.
     others = extent if len(bodies) > 1 else np.inf
@@ -165,12 +165,12 @@ def scene(
         if own is not None:
             skins += [
                 given_skin(own, paint or colour, [face for solid in solids for face in solid.polygons()])
-                for paint, solids in given[name]
+                for paint, solids in shapes[name]
             ] or [body_skin(own, colour, thickness[name])]
             continue
-        for paint, solids in given[name]:
+        for paint, solids in shapes[name]:
             parts.append(Part(name, "body", paint or colour, name, tuple(solids)))
-        if not given[name]:
+        if not shapes[name]:
             outline = body_outline(body, poses[name], reached[name], around[name], thickness[name], others)
             outline = [_without_hidden_ends(solid, around[name], sizes) for solid in outline]
             parts.append(Part(name, "body", colour, name, tuple(x.moved(into[name]) for x in outline)))

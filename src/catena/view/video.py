@@ -263,8 +263,8 @@ def _eye(camera: Any) -> tuple[float, float] | None:
 def _groups(forces: Any) -> tuple[str, ...]:
     if isinstance(forces, bool):
         return GROUPS if forces else ()
-    given = as_list("forces", [forces] if isinstance(forces, str) else forces, str, "groups, or True")
-    return tuple(known("group of forces", name, GROUPS, "save_video") for name in given)
+    groups = as_list("forces", [forces] if isinstance(forces, str) else forces, str, "groups, or True")
+    return tuple(known("group of forces", name, GROUPS, "save_video") for name in groups)
 
 
 def window_around(

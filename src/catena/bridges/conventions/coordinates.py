@@ -77,8 +77,8 @@ class Coordinates:
 
     def catena_acceleration(self, q: ArrayLike, v: ArrayLike, vdot_there: ArrayLike) -> Array:
         """Return Catena's vdot (..., nv), at Catena's q and v."""
-        given = states("vdot", vdot_there, self.nv_there)
-        return self._back(q, "vdot", given - self._drift(q, v), lambda map: map.rates_back)
+        vdot = states("vdot", vdot_there, self.nv_there)
+        return self._back(q, "vdot", vdot - self._drift(q, v), lambda map: map.rates_back)
 
     def effort(self, q: ArrayLike, tau: ArrayLike) -> Array:
         """Return the other program's joint forces (..., nv_there), which have the same power."""
@@ -98,9 +98,9 @@ class Coordinates:
         x: ArrayLike,
         how: Callable[[JointMap], Callable[[Array, Array], Array]],
     ) -> Array:
-        at, given = states("q", q, self.nq), states(what, x, self.nv)
-        parts = [(b.v_there, how(b.map)(at[..., b.q], given[..., b.v])) for b in self.blocks]
-        return _gathered(np.zeros(self.nv_there), parts, at[..., :0], given)
+        at, rates = states("q", q, self.nq), states(what, x, self.nv)
+        parts = [(b.v_there, how(b.map)(at[..., b.q], rates[..., b.v])) for b in self.blocks]
+        return _gathered(np.zeros(self.nv_there), parts, at[..., :0], rates)
 
     def _back(
         self,
@@ -109,9 +109,9 @@ class Coordinates:
         x: ArrayLike,
         how: Callable[[JointMap], Callable[[Array, Array], Array]],
     ) -> Array:
-        at, given = states("q", q, self.nq), states(what, x, self.nv_there)
-        parts = [(b.v, how(b.map)(at[..., b.q], given[..., b.v_there])) for b in self.blocks]
-        return _gathered(np.zeros(self.nv), parts, at[..., :0], given)
+        at, rates = states("q", q, self.nq), states(what, x, self.nv_there)
+        parts = [(b.v, how(b.map)(at[..., b.q], rates[..., b.v_there])) for b in self.blocks]
+        return _gathered(np.zeros(self.nv), parts, at[..., :0], rates)
 
 
 def states(what: str, value: ArrayLike, size: int) -> Array:
@@ -125,9 +125,9 @@ def states(what: str, value: ArrayLike, size: int) -> Array:
     return array
 
 
-def _gathered(start: Array, parts: list[tuple[slice, Array]], *given: Array) -> Array:
+def _gathered(start: Array, parts: list[tuple[slice, Array]], *batched: Array) -> Array:
     """Return copies of `start` (n,), one for each state of a batch, with parts put where they belong."""
-    batch = np.broadcast_shapes(*(x.shape[:-1] for x in given))
+    batch = np.broadcast_shapes(*(x.shape[:-1] for x in batched))
     result = np.broadcast_to(start, (*batch, len(start))).copy()
     for where, part in parts:
         result[..., where] = part

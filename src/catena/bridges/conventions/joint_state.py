@@ -61,12 +61,12 @@ def joint_state(
 
 def _chosen(names: Any, single: Sequence[str], mechanism: str) -> list[str]:
     try:
-        given = listed(names) if not isinstance(names, str) else None
+        asked = listed(names) if not isinstance(names, str) else None
     except (TypeError, ValueError):
-        given = None
-    if given is None:
+        asked = None
+    if asked is None:
         raise StateError(f"names are {shown(names)}; give a list of joints.")
-    return [known("joint of one freedom", name, single, mechanism) for name in given]
+    return [known("joint of one freedom", name, single, mechanism) for name in asked]
 
 
 def _columns(parts: Sequence[Array], q: Array) -> Array:

@@ -36,10 +36,10 @@ def _blocks(system: System, model: MjModel, names: Mapping[str, str] | None) -> 
     for body in range(1, int(model.nbody)):
         first = int(model.body_jntadr[body])
         indices = range(first, first + int(model.body_jntnum[body]))
-        given = [joint_name(model, k) for k in indices]
-        whole = merged_name(given)
+        own_names = [joint_name(model, k) for k in indices]
+        whole = merged_name(own_names)
         for component, k in enumerate(indices):
-            there, at = (whole, component) if whole in joints else (given[component], 0)
+            there, at = (whole, component) if whole in joints else (own_names[component], 0)
             name = own_name(system, there, names)
             q, v = system.slice_q(name), system.slice_v(name)
             q_there, v_there = int(model.jnt_qposadr[k]), int(model.jnt_dofadr[k])
@@ -64,12 +64,12 @@ def _blocks(system: System, model: MjModel, names: Mapping[str, str] | None) -> 
 def from_mujoco_qpos(system: System, qpos: ArrayLike, model: MjModel) -> Array:
     """Return Catena's positions (..., nq) from the `qpos` (..., model.nq) of a `mujoco.MjModel`; quaternions of any
     length are rotations there."""
-    given = states("qpos", qpos, int(model.nq)).copy()
+    copied = states("qpos", qpos, int(model.nq)).copy()
     for k in range(int(model.njnt)):
         if model.jnt_type[k] in (FREE, BALL):
             start = int(model.jnt_qposadr[k]) + (3 if model.jnt_type[k] == FREE else 0)
-            given[..., start : start + 4] = _unit(given[..., start : start + 4])
-    return mujoco_coordinates(system, model).catena_configuration(given)
+            copied[..., start : start + 4] = _unit(copied[..., start : start + 4])
+    return mujoco_coordinates(system, model).catena_configuration(copied)
 
 
 def to_mujoco_qpos(system: System, q: ArrayLike, model: MjModel) -> Array:

@@ -104,12 +104,12 @@ def _structure_3(model: Model) -> list[str]:
 
 
 def _variable_2(reference: int, variable: Variable) -> str:
-    given = _numbers(variable)
+    attributes = _numbers(variable)
     # The places of variables are counted from 1.
-    given["derivative"] = None if variable.of is None else variable.of + 1
+    attributes["derivative"] = None if variable.of is None else variable.of + 1
     if variable.is_integer:
-        given = {name: value for name, value in given.items() if name == "start"}
-    kind = element("Integer" if variable.is_integer else "Real", given, depth=3)
+        attributes = {name: value for name, value in attributes.items() if name == "start"}
+    kind = element("Integer" if variable.is_integer else "Real", attributes, depth=3)
     return element("ScalarVariable", _attributes(reference, variable), [kind], 2)
 
 
@@ -131,14 +131,14 @@ def element(
     tag: str, attributes: Mapping[str, object | None], inside: Iterable[str] = (), depth: int = 1
 ) -> str:
     """Return an element with the attributes that are not None, and others `inside` of it."""
-    given = "".join(
+    attributes_text = "".join(
         f" {name}={quoteattr(_text(value))}" for name, value in attributes.items() if value is not None
     )
     lines = list(inside)
     pad = "  " * depth
     if not lines:
-        return f"{pad}<{tag}{given}/>"
-    return "\n".join([f"{pad}<{tag}{given}>", *lines, f"{pad}</{tag}>"])
+        return f"{pad}<{tag}{attributes_text}/>"
+    return "\n".join([f"{pad}<{tag}{attributes_text}>", *lines, f"{pad}</{tag}>"])
 
 
 def _text(value: object) -> str:

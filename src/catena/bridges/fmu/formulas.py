@@ -60,10 +60,10 @@ class FmuEquations:
     @property
     def joint_forces(self) -> np.ndarray:
         """Return the forces (nv,) that joints of the tree are given, those of the drives among them."""
-        given, taken = self.inputs.joint_forces(self.symbols["u"], self.system.nv), self.driven_dynamics[1]
-        return array([taken.get(k, x) for k, x in enumerate(given)])
+        tau, taken = self.inputs.joint_forces(self.symbols["u"], self.system.nv), self.driven_dynamics[1]
+        return array([taken.get(k, x) for k, x in enumerate(tau)])
 
-    def accelerations_of(self, other: System, given: Mapping[str, np.ndarray]) -> np.ndarray:
+    def accelerations_of(self, other: System, state: Mapping[str, np.ndarray]) -> np.ndarray:
         """Return the accelerations of another system with the same q, at the velocities "v" and joint forces "tau" that
         are given, under the same wrenches and with the same numbers as far as it has them."""
         wanted = [name for name in self._numbers if _has(other, name)]
@@ -71,7 +71,7 @@ class FmuEquations:
         equations = other.equations("forward_dynamics", symbols=wanted, f_ext=list(pushed))
         known = {
             "q": self.symbols["q"],
-            **given,
+            **state,
             **{f"f_ext.{n}": x for n, x in pushed.items()},
             **self._numbers,
         }
@@ -84,12 +84,12 @@ class FmuEquations:
         wanted = [n for n in self._numbers if has_forces or n not in self._of_forces]
         pushed = self.inputs.wrenches(self.symbols["u"]) if name == "forward_dynamics" else {}
         equations = self.system.equations(name, symbols=wanted, frame=frame, f_ext=list(pushed))
-        given: dict[str, Any] = {"q": self.symbols["q"], "v": self.symbols["v"], "vdot": self.symbols["a"]}
+        values: dict[str, Any] = {"q": self.symbols["q"], "v": self.symbols["v"], "vdot": self.symbols["a"]}
         tau = self.inputs.joint_forces(self.symbols["u"], self.system.nv)
-        given["tau"] = [self._drives.get(k, x) for k, x in enumerate(tau)]
-        given |= {f"f_ext.{n}": x for n, x in pushed.items()} | self._numbers
+        values["tau"] = [self._drives.get(k, x) for k, x in enumerate(tau)]
+        values |= {f"f_ext.{n}": x for n, x in pushed.items()} | self._numbers
         graph = equations.graph
-        return graph.expressions({n: [_symbol(x) for x in given[n]] for n in graph.inputs})
+        return graph.expressions({n: [_symbol(x) for x in values[n]] for n in graph.inputs})
 
     @cached_property
     def driven_dynamics(self) -> tuple[np.ndarray, dict[int, Any]]:
@@ -126,8 +126,8 @@ class FmuEquations:
 
     def rate(self) -> np.ndarray:
         """Return dq/dt (nq,)."""
-        given = {"q": self.symbols["q"], "qd": self.symbols["v"]}
-        return unroll(rate, plan_in_numbers(self.system.plan), given).outputs["rate"]
+        state = {"q": self.symbols["q"], "qd": self.symbols["v"]}
+        return unroll(rate, plan_in_numbers(self.system.plan), state).outputs["rate"]
 
     def along(self, expressions: np.ndarray) -> np.ndarray:
         """Return the derivatives by time of expressions (n,) of q and v, with the accelerations `a`."""

@@ -181,10 +181,10 @@ def _require_open(system: System) -> None:
         )
 
 
-def _components(system: System, given: Any) -> np.ndarray:
+def _components(system: System, by_joint: Any) -> np.ndarray:
     """Return which velocity components (nv,) belong to joints of the tree that are given by name."""
     found = np.zeros(system.nv, dtype=bool)
-    for joint in given if isinstance(given, Mapping) else ():
+    for joint in by_joint if isinstance(by_joint, Mapping) else ():
         if joint in system.joints:
             found[system.slice_v(joint)] = True
     return found

@@ -129,9 +129,9 @@ def _require_determined(formulas: FmuEquations, joint: str, answer: Any) -> None
 
     starts = np.array([signal.start for signal in formulas.inputs.signals])
     numbers = {**formulas.begin, "u": starts, "p": formulas.values}
-    given = [casadi.vertcat(*formulas.symbols[name]) for name in numbers]
+    arguments = [casadi.vertcat(*formulas.symbols[name]) for name in numbers]
     values = [np.asarray(x, dtype=float) for x in numbers.values()]
-    matrix = np.array(casadi.Function("answer", given, [answer])(*values))
+    matrix = np.array(casadi.Function("answer", arguments, [answer])(*values))
     scale = 1.0 / np.sqrt(np.maximum(np.diag(matrix), 1e-300))
     if np.linalg.eigvalsh(scale[:, None] * matrix * scale)[0] < DETERMINED:
         raise EquationsError(

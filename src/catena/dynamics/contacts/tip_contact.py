@@ -18,6 +18,8 @@ from catena.errors import ModelError, StateError
 from catena.spatial import Pose, is_one_pose, orthogonal_complement
 from catena.validation import can_take, is_finite, is_not_negative, is_one_of, real_array, shown
 
+OverTime = Callable[..., ArrayLike]
+"""A function of the time, or of (t, q, v)."""
 DIRECTIONS = ("rx", "ry", "rz", "dx", "dy", "dz")
 
 
@@ -30,8 +32,8 @@ class Support:
     """
 
     pose: Pose = field(default_factory=Pose)
-    twist: Any = (0.0,) * 6
-    acceleration: Any = (0.0,) * 6
+    twist: ArrayLike = (0.0,) * 6
+    acceleration: ArrayLike = (0.0,) * 6
 
     def __post_init__(self) -> None:
         if not is_one_pose(self.pose):
@@ -86,10 +88,10 @@ class TipContact:
     """
 
     frame: str
-    constrained: Any
+    constrained: ArrayLike
     acceleration: ArrayLike | None = None
-    force: Any = None
-    friction: Any = None
+    force: ArrayLike | OverTime | None = None
+    friction: ArrayLike | OverTime | None = None
     support: Support | Callable[[float], Support] = field(default_factory=Support)
     axes: str = "support"
     velocity: ArrayLike | None = None
@@ -173,28 +175,34 @@ class TipContact:
         return 2 if callable(self.friction) or np.any(self.friction) else 1
 
     @property
+    def phi_c(self) -> np.ndarray:
+        """The constrained directions as a matrix (6, n_c)."""
+        return np.asarray(self.constrained)
+
+    @property
     def label(self) -> str:
         """Its name, or that of its frame."""
         return self.name or self.frame
 
     def at(self, t: float, q: np.ndarray, v: np.ndarray) -> TipInstant:
         """Return what is prescribed and known at a time t [s] and the states q (..., nq), v (..., nv)."""
-        n_c = self.constrained.shape[1]
+        n_c = self.phi_c.shape[1]
         support = self.support if isinstance(self.support, Support) else self.support(t)
         if not isinstance(support, Support):
             raise StateError(f"{self._when(t)} the support is {shown(support)}; give a Support(pose=...).")
         velocity, acceleration = self._prescribed(t)
-        force, friction = self.force, self.friction
+        force: Any = self.force
+        friction: Any = self.friction
         if callable(force):
             force = self._asked(t, "force", lambda: _finite("it", _called(self.force, t, q, v), 6 - n_c))
         if callable(friction):
             asked = _called(self.friction, t, q, v)
-            friction = self._asked(t, "friction", lambda: self._friction_matrix(asked, self.constrained))
+            friction = self._asked(t, "friction", lambda: self._friction_matrix(asked, self.phi_c))
         return TipInstant(self, support, velocity, acceleration, force, friction)
 
     def _prescribed(self, t: float) -> tuple[np.ndarray, np.ndarray]:
         """Return the relative velocity and acceleration (n_c,) along the constrained directions."""
-        n_c = self.constrained.shape[1]
+        n_c = self.phi_c.shape[1]
         if self.motion is None:
             rate = np.asarray(self.acceleration)
             return np.asarray(self.velocity) + rate * (t - self.since), rate

@@ -81,7 +81,7 @@ class _Tip:
 
     @property
     def phi_c(self) -> np.ndarray:
-        return np.asarray(self.at.contact.constrained)
+        return self.at.contact.phi_c
 
     @property
     def phi(self) -> np.ndarray:
@@ -338,7 +338,7 @@ def relative_motion(
     w_rate = stacks.apply(to_ground, a[:, :3])
     u_rate = stacks.apply(to_ground, a[:, 3:]) + stacks.crossed(w, u)
     twist, acceleration = (
-        x.reshape(-1, 6) + np.zeros((len(v), 6)) for x in (support.twist, support.acceleration)
+        np.reshape(x, (-1, 6)) + np.zeros((len(v), 6)) for x in (support.twist, support.acceleration)
     )
     w_s, r = twist[:, :3], p - support.pose.p
     under = twist[:, 3:] + stacks.crossed(w_s, r)

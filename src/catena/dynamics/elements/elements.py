@@ -201,10 +201,10 @@ class Elements:
         forces = self.placed if forces is None else forces
         found: dict[str, np.ndarray] = {}
         if forces:
-            given = {"q": q, "qd": v}
+            inputs = {"q": q, "qd": v}
             rows = self.near_rows(forces, q, near)
-            given |= {} if rows is None else {NEAR: rows}
-            found = self._evaluator.evaluate(force_report, given, forces=forces)
+            inputs |= {} if rows is None else {NEAR: rows}
+            found = self._evaluator.evaluate(force_report, inputs, forces=forces)
 
         def by_force(name: str, sizes: list[int]) -> dict[str, np.ndarray]:
             ends = np.cumsum(sizes, dtype=np.int64)
@@ -240,8 +240,8 @@ class Elements:
         `near` (states, nq of the joint)."""
         forces = self.placed if forces is None else forces
         rows = self.near_rows(forces, q, near)
-        given = {"q": q, "qd": v} if rows is None else {"q": q, "qd": v, NEAR: rows}
-        return self._evaluator.evaluate(element_force, given, forces=forces)["load"]
+        inputs = {"q": q, "qd": v} if rows is None else {"q": q, "qd": v, NEAR: rows}
+        return self._evaluator.evaluate(element_force, inputs, forces=forces)["load"]
 
     @cached_property
     def shortest(self) -> Callable[..., np.ndarray | None]:
@@ -361,10 +361,11 @@ class Elements:
         """Return what the kind of a force records, asked once at some state."""
         if force not in self._names:
             inputs, joint = np.zeros(force.kind.inputs), force.joint
-            at: Relative | AtJoint = Relative(Transform.translation([1.0, 0.0, 0.0]), Motion.zero(), inputs)
+            kind: Any = force.kind
+            at: Any = Relative(Transform.translation([1.0, 0.0, 0.0]), Motion.zero(), inputs)
             if joint is not None:
                 at = AtJoint(joint, joint.neutral(), np.zeros(joint.nv), inputs)
-            self._names[force] = list(force.kind.outputs(at))
+            self._names[force] = list(kind.outputs(at))
         return self._names[force]
 
     def _felt_inertia(self, joint: str) -> np.ndarray:
@@ -376,13 +377,13 @@ class Elements:
         plan's coordinates, so it is always found in the mechanism's own plan, whatever was cut in this one."""
         counted = self._counted.in_own_plan()
         own, neutral = counted.effective, counted.neutral
-        given = own.mechanism.initial.q
-        moved = {name: x for name, x in given.items() if name in own.plan.joint}
+        initial = own.mechanism.initial.q
+        moved = {name: x for name, x in initial.items() if name in own.plan.joint}
         if len(moved) == len(own.plan.joints):
             # A state of all joints that leaves loops a little open, as keyframes do, is near enough for sizes.
             return motion_problem(own, loop_closure.put(own, neutral, moved))
         try:
-            q = loop_closure.assemble(own, given, neutral, 1e-5)
+            q = loop_closure.assemble(own, initial, neutral, 1e-5)
         except CatenaError:
             q = neutral
         return motion_problem(own, q)

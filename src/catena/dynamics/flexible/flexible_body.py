@@ -166,9 +166,9 @@ def _yield_in_modes(body: Any, parent: Any, drives: bool, implicit: bool) -> Non
         M, modal_force = M + array(np.diag(body.lent_inertia)), modal_force - body.lent_force
     D = body.S.T * U + (body.S.T * E).T + M
     if drives:
-        given = body.driven * body.qdd_given
-        pA = pA + E * given
-        modal_force = modal_force + M @ given
+        driven_acceleration = body.driven * body.qdd_given
+        pA = pA + E * driven_acceleration
+        modal_force = modal_force + M @ driven_acceleration
         body.between_modes = body.S.T * E + M
     u = body.tau - passive_force(body) - body.S.T * pA - modal_force
     D_inv = inverse_where_free(D, body.driven) if drives else spd_inverse(D)

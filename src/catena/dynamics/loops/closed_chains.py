@@ -68,16 +68,16 @@ def pose_problem(
     for name in ("q", "qd"):
         if inputs.get(name) is None:
             raise StateError(f"{'v' if name == 'qd' else name} is None; give an array.")
-    given = {name: evaluator.checked(algorithm, name, x) for name, x in inputs.items() if x is not None}
-    named = {{"qd": "v", "a_base": "base_acceleration"}.get(n, n): x for n, x in given.items()}
+    checked = {name: evaluator.checked(algorithm, name, x) for name, x in inputs.items() if x is not None}
+    named = {{"qd": "v", "a_base": "base_acceleration"}.get(n, n): x for n, x in checked.items()}
     if vdot is not None:
         named["vdot"] = evaluator.checked(dynamics.newton_euler, "qdd", vdot)
     if loop_tau is not None:
-        named["tau of loop joints"] = given["loop_tau"] = loop_tau
+        named["tau of loop joints"] = checked["loop_tau"] = loop_tau
     batch = arrays.batch_shape(named)
-    evaluator.check_positions("q", given["q"])
-    given["v"] = np.broadcast_to(given.pop("qd"), (*batch, evaluator.plan.nv))
-    return LoopProblem(evaluator, **given)
+    evaluator.check_positions("q", checked["q"])
+    checked["v"] = np.broadcast_to(checked.pop("qd"), (*batch, evaluator.plan.nv))
+    return LoopProblem(evaluator, **checked)
 
 
 def solve(

@@ -28,12 +28,12 @@ def prescribed_accelerations(
         batch = np.broadcast_shapes(*shapes.values())
     except ValueError as error:
         raise StateError(f"The batch dimensions of prescribed do not fit together: {shapes}.") from error
-    driven, given = np.zeros(plan.nv, dtype=bool), np.zeros((*batch, plan.nv))
+    driven, accelerations = np.zeros(plan.nv, dtype=bool), np.zeros((*batch, plan.nv))
     for h in (h for h in held if h.node >= 0):
         at = plan.v_of(h.node)
         driven[at] = h.mask
-        given[..., at] = np.where(h.mask, np.nan_to_num(h.value), 0.0)
-    return driven, given, [h for h in held if h.node < 0]
+        accelerations[..., at] = np.where(h.mask, np.nan_to_num(h.value), 0.0)
+    return driven, accelerations, [h for h in held if h.node < 0]
 
 
 # Rounds in which the forces of drives at loop joints are found; the motion is linear in them, so that the second only

@@ -70,9 +70,11 @@ class LoopProblem:
     batch: tuple[int, ...] = field(default=(), init=False)
 
     def __post_init__(self) -> None:
-        given = {name: np.asarray(x, dtype=np.float64) for name, x in self.arguments.items() if x is not None}
-        self.batch = np.broadcast_shapes(*(x.shape[:-1] for x in given.values()))
-        for name, x in given.items():
+        arrays = {
+            name: np.asarray(x, dtype=np.float64) for name, x in self.arguments.items() if x is not None
+        }
+        self.batch = np.broadcast_shapes(*(x.shape[:-1] for x in arrays.values()))
+        for name, x in arrays.items():
             wide = np.broadcast_to(x, (*self.batch, x.shape[-1]))
             setattr(self, name, np.ascontiguousarray(wide.reshape(prod(self.batch), x.shape[-1])))
 
@@ -101,8 +103,8 @@ class LoopProblem:
         """This problem with only some of its states (n,)."""
         if len(states) == self.states:
             return self
-        given: Any = {name: None if x is None else x[states] for name, x in self.arguments.items()}
-        return LoopProblem(self.evaluator.chosen(states), **given, lent=self.lent)
+        arguments: Any = {name: None if x is None else x[states] for name, x in self.arguments.items()}
+        return LoopProblem(self.evaluator.chosen(states), **arguments, lent=self.lent)
 
     def with_forces_between_bodies(self) -> tuple["LoopProblem", dict[str, np.ndarray]]:
         """This problem with the forces at loop joints as pairs of wrenches on the two bodies that they act between, and
@@ -121,8 +123,8 @@ class LoopProblem:
             back = stacks.apply(stacks.transposed(to_P), wrench)
             f_ext[:, loop.child_node] += passed[state.name]
             f_ext[:, loop.parent_node] -= back
-        given = {**self.arguments, "f_ext": f_ext.reshape(self.states, 6 * n), "loop_tau": None}
-        other = LoopProblem(self.evaluator, **given, lent=self.lent)
+        arguments = {**self.arguments, "f_ext": f_ext.reshape(self.states, 6 * n), "loop_tau": None}
+        other = LoopProblem(self.evaluator, **arguments, lent=self.lent)
         other.batch = self.batch
         return other, passed
 

@@ -208,12 +208,12 @@ def count_of(name: str, mechanism: Mechanism) -> OperationCount:
 
 
 def _graph(
-    name: str, given: tuple[str, ...], outputs: tuple[str, ...]
+    name: str, inputs: tuple[str, ...], outputs: tuple[str, ...]
 ) -> Callable[[SymbolicPlan], ExpressionGraph]:
     def build(symbolic: SymbolicPlan) -> ExpressionGraph:
         algorithm = getattr(dynamics, name)
         frame = symbolic.plan.bodies[-1][0] if algorithm.frame_outputs else None
-        played = unroll(algorithm, symbolic, given, frame)
+        played = unroll(algorithm, symbolic, inputs, frame)
         return unrolled_graph(played.only(outputs))
 
     return build

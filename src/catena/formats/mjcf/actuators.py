@@ -105,8 +105,8 @@ def _is_motor(model: Any, k: int) -> bool:
     )
 
 
-def _range_holds_zero(given: Any) -> bool:
-    return bool(given[0] <= 0.0 <= given[1])
+def _range_holds_zero(limits: Any) -> bool:
+    return bool(limits[0] <= 0.0 <= limits[1])
 
 
 def _is_off(model: Any, k: int, off: frozenset[str]) -> bool:

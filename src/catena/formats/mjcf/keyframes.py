@@ -52,11 +52,11 @@ def keyframes(model: Any, elements: Sequence[Element], unread: NamedParts) -> li
         values, fits = {}, name not in found
         for key, default in wanted.items():
             try:
-                given = element.numbers(key, len(default)) if key in element.attributes else default
+                row = element.numbers(key, len(default)) if key in element.attributes else default
             except FormatError:
                 fits = False
                 break
-            values[key] = np.array(given, dtype=np.float64)
+            values[key] = np.array(row, dtype=np.float64)
         if fits:
             found[name] = Keyframe(name, **values)
         else:

@@ -88,6 +88,8 @@ class _MjcfWriter:
         self.servos: list[str] = []
         self._site_names: set[str] = set()
         self.lifts = lifts_at_mass_centres(mechanism)
+        forces = mechanism.force_elements.items()
+        self.springs = {name: (f.frames, f.kind) for name, f in forces if isinstance(f.kind, PointSpring)}
 
     def _rank(self, joint: Joint) -> tuple[int, bool]:
         """Joints that cannot close a loop in MuJoCo go into the tree first, and of others those of which there is
@@ -346,12 +348,9 @@ class _MjcfWriter:
     def _add_springs_between(self) -> None:
         """Springs along a line over frames are tendons over sites."""
         taken = set(self.mechanism.couplings)
-        for spring in self.mechanism.force_elements.values():
-            kind = spring.kind
-            if not isinstance(kind, PointSpring):
-                continue
-            ends = [self._site_of(frame) for frame in spring.frames or ()]
-            name = free_name(spring.name, taken)
+        for spring, (frames, kind) in self.springs.items():
+            ends = [self._site_of(frame) for frame in frames or ()]
+            name = free_name(spring, taken)
             taken.add(name)
             numbers = {
                 "stiffness": number_text(kind.stiffness),
@@ -486,7 +485,7 @@ class _MjcfWriter:
 
     def _note_lost(self) -> None:
         m = self.mechanism
-        known = {name for name, f in m.forces.items() if isinstance(f.kind, PointSpring)} | self.lifts.keys()
+        known = self.springs.keys() | self.lifts.keys()
         between = [f.name for f in m.forces.values() if f.at_joint is None and f.name not in known]
         if m.wrenches or between:
             self.lost.add("wrenches and forces between frames", *m.wrenches, *between)

@@ -66,9 +66,9 @@ def add_force(mechanism: Mechanism, table: FileTable) -> Mechanism:
     arguments = [ARGUMENTS] if ":" in word else [one.name for one in _fields(BUILT_IN.get(word))]
     table.check_keys(required, (*optional, *arguments))
     if ":" in word:
-        given = table.inner(ARGUMENTS, table.who).content if ARGUMENTS in table else {}
+        passed = table.inner(ARGUMENTS, table.who).content if ARGUMENTS in table else {}
         with table.at_fault("kind"):
-            kind = make_users(word, given, ForceKind, table.document.source.kinds)
+            kind = make_users(word, passed, ForceKind, table.document.source.kinds)
     else:
         values = {one.name: _read(table, one) for one in _fields(BUILT_IN[word]) if one.name in table}
         with table.at_fault():

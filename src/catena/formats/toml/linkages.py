@@ -20,17 +20,17 @@ def add_linkage(mechanism: Mechanism, table: FileTable) -> Mechanism:
     """Add the parts of the linkage that a table draws, and remember the drawing."""
     table.check_keys(*KEYS["linkage"])
     table.who = f"linkage {mechanism.name!r}"
-    given = {key: _numbers(table, key) if key in table else {} for key in ("fixed", "bars", "sketch", "at")}
-    if len(given["bars"]) > MOST:
-        table.fail(f"it has {len(given['bars'])} bars: give at most {MOST}", "bars")
+    tables = {key: _numbers(table, key) if key in table else {} for key in ("fixed", "bars", "sketch", "at")}
+    if len(tables["bars"]) > MOST:
+        table.fail(f"it has {len(tables['bars'])} bars: give at most {MOST}", "bars")
     density = {"density": table.numbers("density")} if "density" in table else {}
     with table.at_fault():
-        linkage = Linkage(mechanism.name, given["fixed"], **density)
+        linkage = Linkage(mechanism.name, tables["fixed"], **density)
     # One at a time, so that the fault is on the line of its bar or point.
-    for bar, length in given["bars"].items():
+    for bar, length in tables["bars"].items():
         with table.at_fault("bars", bar):
             linkage.bars({bar: length})
-    for point, place in given["sketch"].items():
+    for point, place in tables["sketch"].items():
         with table.at_fault("sketch", point):
             linkage.sketch({point: place})
     for point, inner in _slides(table):
@@ -38,7 +38,7 @@ def add_linkage(mechanism: Mechanism, table: FileTable) -> Mechanism:
         with inner.at_fault():
             linkage.slide(point, **{key: inner.numbers(key) for key in inner.content})
     with table.at_fault():
-        drawn = linkage.mechanism(given["at"])
+        drawn = linkage.mechanism(tables["at"])
         include(mechanism, drawn)
     mechanism.drawing = drawn.drawing
     return mechanism

@@ -15,12 +15,12 @@ TIME = "t"
 """What formulas call the time, which no parameter can be."""
 
 
-def read_parameters(top: FileTable, given: Mapping[str, float | str]) -> dict[str, float]:
-    """Return the values of the parameters of a file by name, in its order; `given` replaces what the file says, by
+def read_parameters(top: FileTable, replaced: Mapping[str, float | str]) -> dict[str, float]:
+    """Return the values of the parameters of a file by name, in its order; `replaced` replaces what the file says, by
     numbers or formulas."""
     table = top.inner("parameters", "parameters") if "parameters" in top else None
     names = list(table.content) if table is not None else []
-    _check_names(names, given, top)
+    _check_names(names, replaced, top)
     if table is None:
         return {}
     entries: dict[str, float | ParsedFormula] = {}
@@ -29,8 +29,8 @@ def read_parameters(top: FileTable, given: Mapping[str, float | str]) -> dict[st
             meaning = "the time" if name == TIME else "a word of formulas"
             table.fail(f"no parameter can be called {name!r}, which is {meaning}: choose another name", name)
         value = table.content[name]
-        if name in given:
-            entries[name] = as_number(name, given[name])
+        if name in replaced:
+            entries[name] = as_number(name, replaced[name])
         elif isinstance(value, str):
             entries[name] = table.formula(name)
         else:
@@ -41,7 +41,7 @@ def read_parameters(top: FileTable, given: Mapping[str, float | str]) -> dict[st
     values: dict[str, float] = {}
     for name in _order(entries, table):
         one = entries[name]
-        values[name] = one if isinstance(one, float) else _value(one, name, values, table, name in given)
+        values[name] = one if isinstance(one, float) else _value(one, name, values, table, name in replaced)
     return {name: values[name] for name in names}
 
 
@@ -54,8 +54,8 @@ def as_number(name: str, value: Any) -> float | ParsedFormula:
     return float(value)
 
 
-def _check_names(names: list[str], given: Mapping[str, float | str], top: FileTable) -> None:
-    for name in given:
+def _check_names(names: list[str], replaced: Mapping[str, float | str], top: FileTable) -> None:
+    for name in replaced:
         if name not in names:
             advice = suggestion(str(name), names) if names else "it has no [parameters]"
             raise UnknownNameError(
@@ -83,12 +83,12 @@ def _order(entries: Mapping[str, float | ParsedFormula], table: FileTable) -> li
 
 
 def _value(
-    formula: ParsedFormula, name: str, values: Mapping[str, float], table: FileTable, given: bool
+    formula: ParsedFormula, name: str, values: Mapping[str, float], table: FileTable, is_replaced: bool
 ) -> float:
     table.document.used.update(str(other) for other in formula.names if other in values)
     try:
         return float(formula.number(values))
     except FormulaError as error:
-        if given:
+        if is_replaced:
             raise
         table.no_number(formula.text, name, (name,), error)

@@ -44,9 +44,9 @@ def read(text: str, source: Source) -> Mechanism:
     head = top.inner("mechanism", "mechanism")
     head.check_keys(*KEYS["mechanism"])
     head.who = f"mechanism {shown(head.text('name'))}"
-    given = {"gravity": head.numbers("gravity")} if "gravity" in head else {}
+    options = {"gravity": head.numbers("gravity")} if "gravity" in head else {}
     with head.at_fault():
-        mechanism = Mechanism(head.text("name"), **given)
+        mechanism = Mechanism(head.text("name"), **options)
     mechanism = _add_parts(mechanism, top)
     mechanism.origin = Origin(
         text, source.name, top.document.parameters, dict(source.parameters),
@@ -101,8 +101,8 @@ def is_of_run(wrench: FileTable, mechanism: Mechanism) -> bool:
     mechanism."""
     names = {"t", "q", "v", *mechanism.joints} - set(wrench.document.parameters)
     for key in ("moment", "force"):
-        given = wrench.content.get(key)
-        for k, entry in enumerate(given if isinstance(given, list) else ()):
+        value = wrench.content.get(key)
+        for k, entry in enumerate(value if isinstance(value, list) else ()):
             if not isinstance(entry, str):
                 continue
             inside = (
@@ -366,24 +366,24 @@ def _add_coupling(mechanism: Mechanism, table: FileTable) -> Mechanism:
 def _add_cam(mechanism: Mechanism, table: FileTable, name: str) -> None:
     """Add a coupling of two joints: by a polynomial, a formula of x, or points."""
     ways = {"polynomial": ("polynomial",), "formula": ("formula",), "points": ("x", "y")}
-    given = [way for way, keys in ways.items() if any(key in table for key in keys)]
-    for key in ("joint", "of", *ways[given[0] if given else "polynomial"]):
+    ways_used = [way for way, keys in ways.items() if any(key in table for key in keys)]
+    for key in ("joint", "of", *ways[ways_used[0] if ways_used else "polynomial"]):
         if key not in table:
             table.fail(
                 f"the key {key!r} is missing: give coefficients, or joint and of with polynomial, formula, or x and y"
             )
     if "offset" in table:
         table.fail("an offset belongs to coefficients: put it into the polynomial or the points", "offset")
-    if len(given) > 1:
-        table.fail(f"it has a {given[0]} and {given[1]}: give the one or the other", given[0])
+    if len(ways_used) > 1:
+        table.fail(f"it has a {ways_used[0]} and {ways_used[1]}: give the one or the other", ways_used[0])
     ends = table.text("joint"), table.text("of")
-    if given == ["formula"]:
+    if ways_used == ["formula"]:
         formula = table.bound("formula", "x")
         with table.at_fault("formula"):
             mechanism.add_cam(name, *ends, str(formula))
         return
     with table.at_fault():
-        if given == ["points"]:
+        if ways_used == ["points"]:
             beyond = table.text("beyond") if "beyond" in table else ""
             mechanism.add_cam(name, *ends, Spline(table.numbers("x"), table.numbers("y"), beyond))
         else:

@@ -230,13 +230,13 @@ def _joint(joint: Joint, file: str) -> Pairs:
         yield "locked_at", _single(joint.locked_at)
 
 
-def _load_friction(given: tuple[LoadFriction | None, ...]) -> str:
+def _load_friction(frictions: tuple[LoadFriction | None, ...]) -> str:
     """One table where all coordinates have the same, else one for each, {} where there is none."""
     words = [
         inline({f.name: value_text(x) for f in fields(one) if (x := getattr(one, f.name)) != f.default})
         if one
         else "{}"
-        for one in given
+        for one in frictions
     ]
     return words[0] if len(set(words)) == 1 else f"[{', '.join(words)}]"
 

@@ -42,7 +42,7 @@ class Companion:
         has_numbers = joint.damping.any() or joint.friction.any() or joint.limits is not None
         word = _word(joint.kind)
         # Two hinges say as much as a cross does, its friction and its limits too.
-        if isinstance(joint.kind, Universal) and (has_numbers or branch.parent != joint.parent):
+        if word.startswith("UJOINT") and (has_numbers or branch.parent != joint.parent):
             word = ""
         if word:
             self._kinds[joint.name] = word

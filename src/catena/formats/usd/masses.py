@@ -117,9 +117,9 @@ class MassReader:
             message = "it has neither a mass nor a shape that could have one"
             self._source.note(Severity.WARNING, str(prim.GetPath()), message, what="mass")
         com, inertia = whole.com, whole.inertia
-        given = None if api is None else api.GetCenterOfMassAttr().Get()
-        if given is not None and np.isfinite(np.array(given)).all():
-            com = metre * scale * np.array(given, dtype=np.float64)
+        centre = None if api is None else api.GetCenterOfMassAttr().Get()
+        if centre is not None and np.isfinite(np.array(centre)).all():
+            com = metre * scale * np.array(centre, dtype=np.float64)
         moments = None if api is None else api.GetDiagonalInertiaAttr().Get()
         if moments is not None and np.any(np.array(moments) > 0.0):
             axes = api.GetPrincipalAxesAttr().Get()

@@ -144,7 +144,7 @@ class _LoopEquations:
         self.length = characteristic_length(self.plan)
         self.on_loops = {h.loop: h for h in held if h.loop >= 0}
         self.free = free_components(self.plan, held)
-        self.given = {h.name: h.value for h in held}
+        self.held_values = {h.name: h.value for h in held}
         self.ignored: set[int] = set()
         self.moves_loops = moving_loops(self.plan)
         self.bends = ~only_geared(self.plan)
@@ -218,7 +218,7 @@ class _LoopEquations:
         damping: float = 1e-2,
     ) -> _LoopFit:
         """Damped Newton steps from q until the errors are small `enough` or no longer decrease."""
-        values = (self.given if values is None else values) if hold else {}
+        values = (self.held_values if values is None else values) if hold else {}
         free = np.flatnonzero(self.free) if hold else np.arange(self.plan.nv)
         scale, turning = self._columns(q)[free], (self.turning & self.bends)[free]
         sliding = (~self.turning & self.bends)[free]
@@ -361,7 +361,7 @@ class _LoopEquations:
                 self.left = max(self.left, FEWEST)
                 fit = self.descend(fit.q)
             self.ignored = set()
-            fit = self.fit(fit.q, self.given)
+            fit = self.fit(fit.q, self.held_values)
         return fit
 
     def moved(self, fit: _LoopFit) -> float:
@@ -382,7 +382,7 @@ class _LoopEquations:
                 assert isinstance(state, LoopState)
                 across = stacks.pseudo_inverse(state.S)
                 rows = across @ state.J_rel
-                off = across @ self._error(h.loop, state, self.given)
+                off = across @ self._error(h.loop, state, self.held_values)
             A.append(rows[h.mask])
             d.append(off[h.mask])
         return np.concatenate(A), np.concatenate(d)
@@ -468,9 +468,9 @@ def _left(fit: _LoopFit, slack: float = 0.0) -> str:
 
 def _warning(solver: _LoopEquations, fit: _LoopFit) -> str:
     names = ", ".join(repr(h.name) for h in solver.held)
-    given = f" with the values given for {names}" if names else ""
+    condition = f" with the values given for {names}" if names else ""
     return (
-        f"The loops of {solver.plan.name!r} stay open{given}, by less than the slack: {_left(fit)}. If their "
+        f"The loops of {solver.plan.name!r} stay open{condition}, by less than the slack: {_left(fit)}. If their "
         f"dimensions are no more accurate than that, plan it with m.system(accuracy=...), and constraints that are "
         f"redundant but for such errors count as redundant."
     )

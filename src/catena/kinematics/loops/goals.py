@@ -17,16 +17,16 @@ WAYS = "a Pose, matrices (..., 4, 4), or points (..., 3)"
 class Goal:
     """Where a frame should be: a place p (..., 3) in ground, and a rotation R (..., 3, 3) where that is wanted too."""
 
-    def __init__(self, frame: str, given: Any) -> None:
+    def __init__(self, frame: str, wanted: Any) -> None:
         self.frame = frame
         self.R: np.ndarray | None = None
-        if isinstance(given, Pose):
-            self.p, self.R = np.asarray(given.p, dtype=np.float64), np.asarray(given.R, dtype=np.float64)
+        if isinstance(wanted, Pose):
+            self.p, self.R = np.asarray(wanted.p, dtype=np.float64), np.asarray(wanted.R, dtype=np.float64)
             return
         try:
-            x = np.array(real_array(given))
+            x = np.array(real_array(wanted))
         except ValueError as error:
-            raise StateError(f"The goal of {frame!r} is {shown(given)} ({error}); give {WAYS}.") from None
+            raise StateError(f"The goal of {frame!r} is {shown(wanted)} ({error}); give {WAYS}.") from None
         if not np.isfinite(x).all():
             raise StateError(f"The goal of {frame!r} is not finite; give {WAYS}.")
         if x.ndim >= 2 and x.shape[-2:] == (4, 4):

@@ -33,11 +33,11 @@ class Held:
     asked_for: bool = True
 
 
-def held_positions(mechanism: Mechanism, plan: Plan, given: Mapping[str, Any]) -> list[Held]:
+def held_positions(mechanism: Mechanism, plan: Plan, by_joint: Mapping[str, Any]) -> list[Held]:
     """Return the coordinates given by joint, each a number or (..., nq). None or NaN leaves a coordinate free, for
     kinds whose velocities are the rates of their coordinates."""
     result = []
-    for name, kind, node, loop, value in _resolved(mechanism, plan, given, "position"):
+    for name, kind, node, loop, value in _resolved(mechanism, plan, by_joint, "position"):
         if value is None and kind.nq != kind.nv:
             # Nothing is held of a joint whose coordinates only make sense together.
             continue
@@ -54,35 +54,35 @@ def held_positions(mechanism: Mechanism, plan: Plan, given: Mapping[str, Any]) -
     return result
 
 
-def held_velocities(mechanism: Mechanism, plan: Plan, given: Mapping[str, Any]) -> list[Held]:
+def held_velocities(mechanism: Mechanism, plan: Plan, by_joint: Mapping[str, Any]) -> list[Held]:
     """Return the velocities given by joint, each a number or (..., nv). None or NaN leaves a component free."""
     result = []
-    for name, kind, node, loop, value in _resolved(mechanism, plan, given, "velocity"):
+    for name, kind, node, loop, value in _resolved(mechanism, plan, by_joint, "velocity"):
         x = _values(name, value, kind.nv, "velocity component")
         result.append(Held(name, kind, node, loop, x, _mask(name, np.isnan(x))))
     return result
 
 
-def held_forces(mechanism: Mechanism, plan: Plan, given: Mapping[str, Any]) -> list[Held]:
+def held_forces(mechanism: Mechanism, plan: Plan, by_joint: Mapping[str, Any]) -> list[Held]:
     """Return the forces given by joint, each a number or (..., nv). None or NaN is no force."""
     result = []
-    for name, kind, node, loop, value in _resolved(mechanism, plan, given, "force"):
+    for name, kind, node, loop, value in _resolved(mechanism, plan, by_joint, "force"):
         x = np.nan_to_num(_values(name, value, kind.nv, "force component"), nan=0.0)
         result.append(Held(name, kind, node, loop, x, np.ones(kind.nv, dtype=bool)))
     return result
 
 
 def _resolved(
-    mechanism: Mechanism, plan: Plan, given: Mapping[str, Any], what: str
+    mechanism: Mechanism, plan: Plan, by_joint: Mapping[str, Any], what: str
 ) -> list[tuple[str, JointKind, int, int, Any]]:
-    if not isinstance(given, Mapping):
+    if not isinstance(by_joint, Mapping):
         raise StateError(
-            f"The given {what} is a {type(given).__name__}; give a mapping such as {{'A': 0.3}}."
+            f"The given {what} is a {type(by_joint).__name__}; give a mapping such as {{'A': 0.3}}."
         )
     nodes = {joint: i for i, joint in enumerate(plan.joint) if joint}
     loops = {loop.name: k for k, loop in enumerate(plan.loop_joints)}
     result: list[tuple[str, JointKind, int, int, Any]] = []
-    for name, value in given.items():
+    for name, value in by_joint.items():
         if name in mechanism.joints and name not in nodes and name not in loops:
             raise StateError(
                 f"joint {name!r} is fixed or locked in this plan, so it has no {what} to give: unlock it or leave "

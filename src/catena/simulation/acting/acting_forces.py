@@ -48,7 +48,7 @@ class ActingForces(RunPart):
         """When the controller is asked; None for always, or for no controller."""
         self.is_asked_always = self.control is not None and self.rate is None
         """Whether there is a controller without a rate of its own."""
-        self.forces = {frame: as_wrench(given) for frame, given in problem.forces.items()}
+        self.forces = {frame: as_wrench(applied) for frame, applied in problem.forces.items()}
         self.wrench_width = 6 * (len(self.forces) + len(problem.tips))
         """How many numbers of wrenches the compiled step is told."""
         self.motion = dict(problem.motion)
@@ -87,10 +87,10 @@ class ActingForces(RunPart):
         self.has_python_elements = not elements.is_compiled
         own = () if self.has_python_elements else elements.placed
         watched = [f for joint in self._looked_at() for f in elements.watch(joint)] if system.loops else []
-        told = [elements.applied(f, w.axes or f) for f, w in self.forces.items()]
+        pushing = [elements.applied(f, w.axes or f) for f, w in self.forces.items()]
         self.tips = TipForces(problem) if problem.tips else None
         felt = [elements.applied(x.frame, x.frame) for x in problem.tips]
-        self.placed = (*own, *([] if self.has_python_elements else watched), *told, *felt)
+        self.placed = (*own, *([] if self.has_python_elements else watched), *pushing, *felt)
         """The forces inside the compiled step: those of the mechanism, and wrenches that are told at every stage, with
         motors of loop joints behind them."""
         self._seen: tuple[np.ndarray, np.ndarray] | None = None
@@ -131,7 +131,7 @@ class ActingForces(RunPart):
         placed = self.system.mechanics.elements.placed if self.has_python_elements else self.placed
         return tuple(force for force in placed if force.counts)
 
-    def near_at(self, q: np.ndarray, given: Mapping[str, Any]) -> np.ndarray:
+    def near_at(self, q: np.ndarray, by_joint: Mapping[str, Any]) -> np.ndarray:
         """Return the positions (states, n) that the joints of counted forces are near at q (states, nq): those next to
         the ones that are given by joint, or within half a turn of zero."""
         system, known = self.system, {}
@@ -140,7 +140,7 @@ class ActingForces(RunPart):
             return columns[0]
         for force in self.counted:
             if force.at not in known:
-                near = given.get(force.at)
+                near = by_joint.get(force.at)
                 known[force.at] = np.asarray(system.joint_position(q, force.at, near))
             columns.append(known[force.at])
         return np.concatenate(columns, axis=-1)
@@ -255,8 +255,8 @@ class ActingForces(RunPart):
     @property
     def asks_wrenches(self) -> bool:
         """Return whether Python must be asked for wrenches."""
-        given = bool(self.forces) and not self.compiled_wrenches and self.push is None
-        return given or self.tips is not None
+        is_pushed = bool(self.forces) and not self.compiled_wrenches and self.push is None
+        return is_pushed or self.tips is not None
 
     @property
     def is_python(self) -> bool:
@@ -267,17 +267,15 @@ class ActingForces(RunPart):
     def is_left_alone(self) -> bool:
         """Return whether nothing acts but what belongs to the mechanism, and nobody looks at its joints."""
         problem = self.problem
-        given = (
-            self.control is not None or self.named or bool(self.forces or self.motion or problem.looked_at)
-        )
-        return not (given or problem.tips) and problem.touching is None and problem.landing is None
+        acts = self.control is not None or self.named or bool(self.forces or self.motion or problem.looked_at)
+        return not (acts or problem.tips) and problem.touching is None and problem.landing is None
 
     @property
     def exchanges_energy(self) -> bool:
         """Return whether something may exchange energy with the mechanism, which is work that counts."""
-        given = self.control is not None or bool(self.forces or self.motion or self.tips)
+        acts = self.control is not None or bool(self.forces or self.motion or self.tips)
         met = self.problem.touching is not None or self.problem.landing is not None
-        return given or met or not self.system.mechanics.elements.is_empty or rubs(self.system.plan)
+        return acts or met or not self.system.mechanics.elements.is_empty or rubs(self.system.plan)
 
     def command(
         self, t: float, q: np.ndarray, v: np.ndarray, states: np.ndarray | None = None, trial: bool = False
@@ -323,9 +321,9 @@ class ActingForces(RunPart):
             found[who] = self.command(float(x), q[who], v[who], who)
         return found
 
-    def checked(self, t: float, given: Any, q: np.ndarray, v: np.ndarray) -> np.ndarray:
+    def checked(self, t: float, answer: Any, q: np.ndarray, v: np.ndarray) -> np.ndarray:
         """Return forces (nv,) within limits that do at the tree what a controller gave at a state q (nq,), v (nv,)."""
-        return self.at_tree(q[None], self._checked(t, given, (), q, v[None]))[0]
+        return self.at_tree(q[None], self._checked(t, answer, (), q, v[None]))[0]
 
     def _wide(self, tau: np.ndarray) -> np.ndarray:
         """Return forces (n, nv) of the tree with none at loop joints, (n, width)."""
@@ -343,22 +341,22 @@ class ActingForces(RunPart):
     def at_speed(self, tau: np.ndarray, v: np.ndarray) -> np.ndarray:
         """Return what actuators give of commands (..., width) at velocities v (..., nv)."""
         nv = self.system.nv
-        given = self.limits.limited(tau[..., :nv], v)
-        return given if tau.shape[-1] == nv else np.concatenate([given, tau[..., nv:]], axis=-1)
+        limited = self.limits.limited(tau[..., :nv], v)
+        return limited if tau.shape[-1] == nv else np.concatenate([limited, tau[..., nv:]], axis=-1)
 
     def _checked(
-        self, t: float, given: Any, batch: tuple[int, ...], q: np.ndarray, v: np.ndarray, trial: bool = False
+        self, t: float, answer: Any, batch: tuple[int, ...], q: np.ndarray, v: np.ndarray, trial: bool = False
     ) -> np.ndarray:
         """Return forces (states, nv) from what a controller gave for states of the shape `batch` at q (..., nq), which
         move at v (states, nv)."""
-        if not isinstance(given, Mapping):
-            tau, fault = forces_given(self.system, self.control, t, given, batch)
+        if not isinstance(answer, Mapping):
+            tau, fault = forces_given(self.system, self.control, t, answer, batch)
             if fault and not trial:
                 raise SimulationError(fault)
             self.fault = (t, fault) if fault else self.fault
             return self._wide(self.limited(tau, v))
         try:
-            own, there = self.by_name(given, q, v.reshape(*q.shape[:-1], self.system.nv))
+            own, there = self.by_name(answer, q, v.reshape(*q.shape[:-1], self.system.nv))
             tau = self._checked(t, own, batch, q, v, trial)
             for joint, force in there.items():
                 columns = self.loop_columns[joint]
@@ -371,11 +369,11 @@ class ActingForces(RunPart):
         return tau
 
     def by_name(
-        self, given: Mapping[str, Any], q: np.ndarray, v: np.ndarray
+        self, forces: Mapping[str, Any], q: np.ndarray, v: np.ndarray
     ) -> tuple[np.ndarray, dict[str, np.ndarray]]:
         """Return forces (..., nv) at joints of the tree from those given by joint at q (..., nq) and v (..., nv), and
         those at loop joints by joint, (..., nv of the joint), within the limits of their actuators."""
-        at_tree, found = forces_by_name(self.system, given, q, v)
+        at_tree, found = forces_by_name(self.system, forces, q, v)
         joints, actuators = self.system.mechanism.joints, self.system.mechanism.actuators
         for joint, x in found.items():
             forced = x.reshape(-1, x.shape[-1]).any(axis=0)
@@ -462,32 +460,34 @@ class ActingForces(RunPart):
         return found if self.tips is None else with_tips(found, self.tip_forces(t, q, v, tau, near))
 
     def _given_wrenches(self, t: float, q: np.ndarray, v: np.ndarray) -> dict[str, np.ndarray]:
-        given = {f: np.broadcast_to(w.at(f, t, q, v), (len(q), 6)) for f, w in self.forces.items()}
-        return self._turned(self.system, q, given)
+        wrenches = {f: np.broadcast_to(w.at(f, t, q, v), (len(q), 6)) for f, w in self.forces.items()}
+        return self._turned(self.system, q, wrenches)
 
     def wrenches_over(self, times: np.ndarray, q: np.ndarray, v: np.ndarray) -> dict[str, np.ndarray]:
         """Return the wrenches (states, samples, 6) on their frames, in the axes of these frames, at the times
         (samples,) and the states q (states, samples, nq), v (states, samples, nv) there."""
-        given = {f: w.over(f, times, q, v) for f, w in self.forces.items()}
+        wrenches = {f: w.over(f, times, q, v) for f, w in self.forces.items()}
         # Parameters that differ from state to state are the same at all samples.
         system = self.system.variants.reshaped((len(q), 1)) if self.system.variants.shape else self.system
-        return self._turned(system, q, given)
+        return self._turned(system, q, wrenches)
 
-    def _turned(self, system: System, q: np.ndarray, given: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+    def _turned(
+        self, system: System, q: np.ndarray, wrenches: dict[str, np.ndarray]
+    ) -> dict[str, np.ndarray]:
         """Return wrenches (..., 6) in the axes of the frames they act on, from those in the axes they are given in."""
-        axes = {frame: self.forces[frame].axes for frame in given}
+        axes = {frame: self.forces[frame].axes for frame in wrenches}
         turned = {frame: a for frame, a in axes.items() if a not in (None, frame)}
         if not turned:
-            return given
+            return wrenches
         names = {*turned, *turned.values()}
         # One state more in front, so that poses are matrices whatever the shape of q.
         turns = {name: np.asarray(system.pose(q[None], name))[0, ..., :3, :3] for name in names}
         for frame, a in turned.items():
             turn = np.swapaxes(turns[frame], -1, -2) @ turns[a]
-            wrench = given[frame]
+            wrench = wrenches[frame]
             parts = turn[..., None, :, :] @ wrench.reshape(*wrench.shape[:-1], 2, 3, 1)
-            given[frame] = parts.reshape(wrench.shape)
-        return given
+            wrenches[frame] = parts.reshape(wrench.shape)
+        return wrenches
 
     def accelerations(
         self, t: float, q: np.ndarray, v: np.ndarray, tau: np.ndarray, near: np.ndarray | None = None

@@ -15,7 +15,7 @@ from catena.validation import real_array, shown
 
 
 def forces_given(
-    system: System, control: Any, t: float, given: Any, batch: tuple[int, ...]
+    system: System, control: Any, t: float, answer: Any, batch: tuple[int, ...]
 ) -> tuple[np.ndarray, str]:
     """Return forces (states, nv) from what a controller gave at a time for states of the shape `batch`, and words if
     some of them are not finite."""
@@ -23,20 +23,20 @@ def forces_given(
     wanted = f"one for each velocity component of the joints {', '.join(system.joints[:8])}"
     who = f"The controller {name!r}" if name and name != "<lambda>" else "The controller"
     try:
-        given = real_array(given if given is not None else "nothing")
+        answer = real_array(answer if answer is not None else "nothing")
     except ValueError:
         raise SimulationError(
-            f"{who} gave {shown(given)} at t = {t:.9g} s; it must give numbers, {wanted}."
+            f"{who} gave {shown(answer)} at t = {t:.9g} s; it must give numbers, {wanted}."
         ) from None
-    if given.shape[-1:] != (nv,):
+    if answer.shape[-1:] != (nv,):
         raise SimulationError(
-            f"{who} gave shape {given.shape} at t = {t:.9g} s; it must end in {nv}, {wanted}."
+            f"{who} gave shape {answer.shape} at t = {t:.9g} s; it must end in {nv}, {wanted}."
         )
     try:
-        tau = np.array(np.broadcast_to(given, (*batch, nv)).reshape(-1, nv))
+        tau = np.array(np.broadcast_to(answer, (*batch, nv)).reshape(-1, nv))
     except ValueError as error:
         raise SimulationError(
-            f"The controller gave shape {given.shape} at t = {t:.9g} s; it must fit to {(*batch, nv)}."
+            f"The controller gave shape {answer.shape} at t = {t:.9g} s; it must fit to {(*batch, nv)}."
         ) from error
     if np.isfinite(tau).all():
         return tau, ""
@@ -48,12 +48,12 @@ def forces_given(
 
 
 def forces_by_name(
-    system: System, given: Mapping[str, Any], q: np.ndarray, v: np.ndarray
+    system: System, forces: Mapping[str, Any], q: np.ndarray, v: np.ndarray
 ) -> tuple[np.ndarray, dict[str, np.ndarray]]:
     """Return forces (..., nv) at joints of the tree from those given by joint at q (..., nq) and v (..., nv), and
     those at loop joints by joint, (..., nv of the joint), within the limits of their actuators."""
-    own = {joint: x for joint, x in given.items() if joint not in system.loops}
-    closing = {joint: x for joint, x in given.items() if joint in system.loops}
+    own = {joint: x for joint, x in forces.items() if joint not in system.loops}
+    closing = {joint: x for joint, x in forces.items() if joint in system.loops}
     for motor in system.mechanism.actuators.values():
         if motor.joint in closing:
             at = list(motor.components)

@@ -102,7 +102,7 @@ class CompiledLaw:
         if self.asked == "timed":
             self.kept["sample"] = np.full((states, 1), float(self.first))
 
-    def given(self, who: np.ndarray, t: float, h: float, plays: int) -> dict[str, np.ndarray]:
+    def inputs_ahead(self, who: np.ndarray, t: float, h: float, plays: int) -> dict[str, np.ndarray]:
         """Return what the law is given in the next steps of the states `who`; polynomials come with those of the
         run."""
         found = {name: np.ascontiguousarray(x[who]) for name, x in self.kept.items()}
@@ -139,7 +139,7 @@ class HeldCommand:
     def begin(self, states: int) -> None:
         """Begin a run of so many states."""
 
-    def given(self, who: np.ndarray, t: float, h: float, plays: int) -> dict[str, np.ndarray]:
+    def inputs_ahead(self, who: np.ndarray, t: float, h: float, plays: int) -> dict[str, np.ndarray]:
         """Return what is held for the states `who`."""
         return {"inputs": np.ascontiguousarray(self.tau[who, : self.shape.inputs])}
 

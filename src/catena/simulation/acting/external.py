@@ -3,20 +3,32 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from catena.errors import SimulationError, StateError
 from catena.kinematics.kind_values import formula_rows
 from catena.simulation.acting.symbols import stack
-from catena.simulation.references import PiecewisePolynomial, as_polynomial
+from catena.simulation.references import PiecewisePolynomial, Reference, as_polynomial
 from catena.spatial.scalars import Scalar, Scalars, array
 from catena.system import System
 from catena.validation import is_finite, real_array, shown
+
+
+class MadeForSystem(Protocol):
+    """What becomes a function of (t, q, v) for a system."""
+
+    def on(self, system: System) -> Callable[[Any, Any, Any], Sequence[Any]]:
+        """Return the function for the states of a system."""
+
+
+SaidWrench = Reference | Callable[..., ArrayLike] | Sequence[str | float] | np.ndarray | MadeForSystem
+"""A reference, a function of t or of (t, q, v), six formulas and numbers, or what makes a function for a system."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,7 +41,7 @@ class ExternalWrench:
     compiles into the step. A reference that is a polynomial from knot to knot compiles too.
     """
 
-    function: Any
+    function: SaidWrench
     axes: str | None = None
     symbolic: bool = False
 
@@ -73,8 +85,9 @@ class ExternalWrench:
         """Return whether the function is one of (t, q, v)."""
         if hasattr(self.function, "at"):
             return False
+        function: Any = self.function
         try:
-            parameters = inspect.signature(self.function).parameters.values()
+            parameters = inspect.signature(function).parameters.values()
         except (TypeError, ValueError):
             return False
         needed = [
@@ -85,23 +98,24 @@ class ExternalWrench:
 
     def formula(self, t: Scalar, q: Scalars, v: Scalars) -> Scalars:
         """Return what the function gives for numbers or symbols."""
-        return self.function(t, q, v) if self.wants_state else self.function(t)
+        function: Any = self.function
+        return function(t, q, v) if self.wants_state else function(t)
 
     def at(self, frame: str, t: float, q: np.ndarray, v: np.ndarray, trial: bool = False) -> np.ndarray:
         """Return the wrench (states, 6) or (6,) in its axes at the time t and the states q (states, nq), v (states,
         nv), finite unless it is for a `trial`, which may have gone astray."""
         if hasattr(self.function, "at"):
-            given = self.function.at(t)[0]
+            numbers = self.function.at(t)[0]
         else:
-            given = self.formula(t, q.copy(), v.copy())
+            numbers = self.formula(t, q.copy(), v.copy())
         try:
             # A list may hold numbers beside one number for each state.
-            wrench = stack(given) if isinstance(given, (list, tuple)) else real_array(given)
+            wrench = stack(numbers) if isinstance(numbers, (list, tuple)) else real_array(numbers)
         except (TypeError, ValueError):
             wrench = np.zeros(0)
         if wrench.shape not in ((6,), (len(q), 6)) or not (trial or np.isfinite(wrench).all()):
             raise SimulationError(
-                f"The wrench on {frame!r} is {shown(given)} at t = {t:.9g} s; give six finite numbers, moment and "
+                f"The wrench on {frame!r} is {shown(numbers)} at t = {t:.9g} s; give six finite numbers, moment and "
                 f"force."
             )
         return wrench
@@ -128,15 +142,15 @@ def _formula_over(function: Any, t: np.ndarray, q: np.ndarray, v: np.ndarray) ->
 
     symbols = casadi.SX.sym("t"), casadi.SX.sym("q", q.shape[-1]), casadi.SX.sym("v", v.shape[-1])
     rows = (array(casadi.vertsplit(x)) for x in symbols[1:])
-    given = stack([*function(symbols[0], *rows)])
-    wrench = casadi.Function("wrench", symbols, [casadi.densify(casadi.vertcat(*given))])
+    rows_of_wrench = stack([*function(symbols[0], *rows)])
+    wrench = casadi.Function("wrench", symbols, [casadi.densify(casadi.vertcat(*rows_of_wrench))])
     rows_given = [np.reshape(x, (t.size, -1)) for x in (t, q, v)]
     return formula_rows(wrench, *rows_given).reshape(*t.shape, 6)
 
 
-def as_wrench(given: Any) -> ExternalWrench:
+def as_wrench(source: Any) -> ExternalWrench:
     """Return a wrench from itself, or from what users write for one."""
-    return given if isinstance(given, ExternalWrench) else ExternalWrench(given)
+    return source if isinstance(source, ExternalWrench) else ExternalWrench(source)
 
 
 Push = Callable[[Any, Any, Any], Any]

@@ -35,8 +35,8 @@ class Besides:
     def at(self, samples: Any) -> Besides:
         """Return the same at some of the samples."""
         motors, stops, near = (
-            {name: x[..., samples, :] for name, x in given.items()}
-            for given in (self.motors, self.stops, self.near)
+            {name: x[..., samples, :] for name, x in by_joint.items()}
+            for by_joint in (self.motors, self.stops, self.near)
         )
         return Besides(motors, stops, near)
 
@@ -44,7 +44,7 @@ class Besides:
 NOTHING = Besides()
 
 
-def given(system: System, q: np.ndarray, tau: np.ndarray, besides: Besides = NOTHING) -> np.ndarray:
+def acting_forces(system: System, q: np.ndarray, tau: np.ndarray, besides: Besides = NOTHING) -> np.ndarray:
     """Return all joint forces (..., nv) at these states that do not belong to the mechanism: `tau`, those of stops, and
     what motors at loop joints do at the tree."""
     tau, across = with_stops(system, tau, besides), at_loops(system, besides)
@@ -56,7 +56,7 @@ def in_place(system: System, q: np.ndarray, tau: np.ndarray, besides: Besides = 
     joints, {joint: (..., nv of the joint)}."""
     across = at_loops(system, besides)
     if not across or not bears(system):
-        return given(system, q, tau, besides)
+        return acting_forces(system, q, tau, besides)
     tau = with_stops(system, tau, besides)
     return {**{joint: tau[..., system.slice_v(joint)] for joint in system.joints}, **across}
 
@@ -96,7 +96,7 @@ def accelerations(
     if not driven:
         acting = in_place(system, q, tau, besides)
         return known.forward_dynamics(q, v, acting, f_ext=wrenches or None, near=near)
-    tau, system = given(system, q, tau, besides), known
+    tau, system = acting_forces(system, q, tau, besides), known
     return system.hybrid_dynamics(q, v, tau, driven, f_ext=wrenches or None, near=near)[0]
 
 
@@ -105,7 +105,7 @@ def with_drives(
     besides: Besides = NOTHING,
 ) -> np.ndarray:  # fmt: skip
     """Return the joint forces tau (..., nv) and, at `driven` joints, what makes them accelerate so."""
-    total, near = given(system, q, tau, besides), besides.near or None
+    total, near = acting_forces(system, q, tau, besides), besides.near or None
     knows = _besides_friction(system, besides)
     taken = knows.hybrid_dynamics(q, v, total, driven, f_ext=wrenches or None, near=near)[1]
     found = np.array(np.broadcast_to(tau, taken.shape))

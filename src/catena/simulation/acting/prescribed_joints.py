@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from catena.errors import SimulationError
-from catena.simulation.problem import Prescribed
 from catena.simulation.references import PiecewisePolynomial, as_polynomial
 from catena.simulation.references.function import Formula, Function, as_formula
+from catena.simulation.references.protocol import Prescribed
 from catena.spatial.scalars import array
 from catena.system import System
 from catena.validation import real_array, shown

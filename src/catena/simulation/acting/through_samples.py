@@ -31,16 +31,16 @@ def through_samples(law: Any, clock: Clock, span: TimeSpan) -> tuple[InputPath, 
     last = max(first, int(np.floor(span.end * rate * (1.0 + 1e-12))))
     try:
         # Behind the last sample of the run a reference need not go on.
-        given = np.asarray(law.inputs(np.minimum(numbers, last) / rate), dtype=np.float64)
+        values = np.asarray(law.inputs(np.minimum(numbers, last) / rate), dtype=np.float64)
     except CatenaError:
         # Who asks at that time is told.
         return None
-    if given.shape != (len(numbers), width) or not np.isfinite(given).all():
+    if values.shape != (len(numbers), width) or not np.isfinite(values).all():
         return None
     k = np.arange(size)
     powers = np.linalg.inv(np.vander(k.astype(np.float64), increasing=True))
-    c = (powers @ given.reshape(pieces, size, width)) * rate ** k[:, None].astype(np.float64)
+    c = (powers @ values.reshape(pieces, size, width)) * rate ** k[:, None].astype(np.float64)
     # What is given to the law first is exact, so that what does not change is the same at all samples.
-    c[:, 0] = given[::size]
+    c[:, 0] = values[::size]
     times = np.append(numbers[::size], numbers[-1] + 1) / rate
     return ((PiecewisePolynomial(times, c, name="samples"), 0),)

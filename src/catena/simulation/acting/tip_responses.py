@@ -34,7 +34,7 @@ def tip_responses(
     """Return what passes through contacts at q (states, nq), v (states, nv); None where that is not unique, or nearly
     so. `feedback` is that of `tip_contacts`."""
     moves = [_moves(system, q, v, at) for at in contacts]
-    states, sizes = len(q), [at.contact.constrained.shape[1] for at in contacts]
+    states, sizes = len(q), [at.contact.phi_c.shape[1] for at in contacts]
     total, ends = sum(sizes), np.cumsum(sizes)
     unit = _unit_sizes(system, contacts)
     wrenches: dict[str, np.ndarray] = {}
@@ -49,7 +49,7 @@ def tip_responses(
     vdot = respond(places, rates, wrenches)
     rows, free, wanted = [], [], []
     for at, move in zip(contacts, moves, strict=True):
-        phi_c = at.contact.constrained
+        phi_c = at.contact.phi_c
         x = vdot @ stacks.transposed(move.J) + move.drift[:, None]
         rows.append(x @ phi_c)
         free.append(x @ at.contact.free)
@@ -66,7 +66,7 @@ def tip_responses(
         own = slice(int(ends[k]) - sizes[k], int(ends[k]))
         h_c = parts[:, own] * unit[own]
         h = at.force + stacks.apply(at.friction, h_c)
-        f = h @ at.contact.free.T + h_c @ at.contact.constrained.T
+        f = h @ at.contact.free.T + h_c @ at.contact.phi_c.T
         g = free[k][:, 0] + np.einsum("sn,snj->sj", parts, free[k][:, 1:] - free[k][:, :1])
         on_tip = _on_tip(at, move, h_c[:, None], at.force)[:, 0]
         found.append(ContactForces(at.contact.frame, f, h_c, h, g, on_tip))
@@ -81,7 +81,7 @@ def tip_slips(
 
 
 def _slip(at: TipInstant, move: RelativeMotion, v: np.ndarray) -> np.ndarray:
-    found: np.ndarray = (stacks.apply(move.J, v) - move.carried) @ at.contact.constrained - at.velocity
+    found: np.ndarray = (stacks.apply(move.J, v) - move.carried) @ at.contact.phi_c - at.velocity
     return found
 
 
@@ -97,8 +97,7 @@ def _unit_sizes(system: System, contacts: Sequence[TipInstant]) -> np.ndarray:
     plan = system.plan
     length, mass = extent(plan), float(plan.inertia[1:, 0].sum())
     turns = [
-        np.linalg.norm(at.contact.constrained[:3], axis=0)
-        > np.linalg.norm(at.contact.constrained[3:], axis=0)
+        np.linalg.norm(at.contact.phi_c[:3], axis=0) > np.linalg.norm(at.contact.phi_c[3:], axis=0)
         for at in contacts
     ]
     return max(mass, 1e-300) * 10.0 * np.where(np.concatenate(turns), length, 1.0)
@@ -109,5 +108,5 @@ def _on_tip(at: TipInstant, move: RelativeMotion, h_c: np.ndarray, force: np.nda
     n_c)."""
     friction = np.broadcast_to(at.friction, (len(h_c), *at.friction.shape[-2:]))
     h = h_c @ stacks.transposed(friction) + np.broadcast_to(force, (len(h_c), force.shape[-1]))[:, None]
-    f = h @ at.contact.free.T + h_c @ at.contact.constrained.T
+    f = h @ at.contact.free.T + h_c @ at.contact.phi_c.T
     return -np.concatenate([f[..., :3] @ move.turn, f[..., 3:] @ move.turn], axis=-1)

@@ -126,9 +126,9 @@ def with_tips(
     return found
 
 
-def tip_list(system: Any, given: tuple[TipContact, ...]) -> tuple[TipContact, ...]:
+def tip_list(system: Any, tips: tuple[TipContact, ...]) -> tuple[TipContact, ...]:
     """Return contacts of tips whose frames a system has, and whose names differ."""
-    for contact in given:
+    for contact in tips:
         known("body or frame", contact.frame, system.plan.body_pose, f"contact at {contact.label!r}")
         if system.plan.body_pose[contact.frame][0] == 0:
             raise StateError(
@@ -143,9 +143,9 @@ def tip_list(system: Any, given: tuple[TipContact, ...]) -> tuple[TipContact, ..
                     f"contact at {contact.label!r}: {what} has numbers for each state of a batch; in a run give the "
                     "same for all states, or a function of (t, q, v)."
                 )
-    labels = [contact.label for contact in given]
+    labels = [contact.label for contact in tips]
     if len(set(labels)) < len(labels):
         raise StateError(
             f"Two contacts of tips are called {max(labels, key=labels.count)!r}; give each a name=."
         )
-    return given
+    return tips

@@ -303,7 +303,7 @@ class FreeMotion:
         # Each state has a time of its own: states are samples of one motion.
         wrenches = {name: x[0] for name, x in acting.wrenches_over(t, q[None], v[None]).items()}
         besides = self.besides(t, q, v)
-        rows = rows + np.repeat(loads.given(system, q, np.zeros_like(tau), besides), n, axis=0)
+        rows = rows + np.repeat(loads.acting_forces(system, q, np.zeros_like(tau), besides), n, axis=0)
         acts = {name: np.repeat(x, n, axis=0) for name, x in wrenches.items()} or None
         near = {joint: np.repeat(x, n, axis=0) for joint, x in besides.near.items()} or None
         if acting.motion:

@@ -11,20 +11,18 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from catena.errors import StateError
 from catena.simulation.acting.symbols import join
-from catena.simulation.control.following import Ahead, as_path, known_in_step, paths_of
+from catena.simulation.control.following import Ahead, FollowedMotion, as_path, known_in_step, paths_of
 from catena.simulation.control.forces import forces
-from catena.simulation.control.gains import gains
+from catena.simulation.control.gains import PerJoint, gains
 from catena.simulation.control.mechanism_law import is_formula, mobility, required_forces, way
 from catena.simulation.control.one_call import OneCall
 from catena.simulation.control.pid import is_flat
 from catena.simulation.control.protocol import Controller, checked_rate, require_same
 from catena.simulation.control.task_forces import is_moderate, leaves_nothing, task_forces
 from catena.simulation.references.as_polynomial import InputPath
-from catena.simulation.references.protocol import Reference
 from catena.spatial.scalars import Scalar, Scalars, array, is_symbolic
 from catena.system import System
 from catena.system.of_system import as_system
@@ -44,9 +42,9 @@ class ComputedTorque(Controller):
     def __init__(
         self,
         system: System,
-        reference: Reference | ArrayLike,
-        kp: ArrayLike,
-        kd: ArrayLike | None = None,
+        reference: FollowedMotion,
+        kp: PerJoint,
+        kd: PerJoint | None = None,
         *,
         damping: float = 1.0,
         rate: float | None = None,
@@ -121,7 +119,7 @@ class ComputedTorque(Controller):
 
     def evaluate(
         self, t: Scalar, q: Scalars, v: Scalars, memory: Scalars, inputs: Scalars
-    ) -> tuple[Any, Any]:
+    ) -> tuple[Scalars, Scalars]:
         """Return tau (..., nv) from the state, the reference and the gains."""
         nq, nv = self.system.nq, self.system.nv
         along, kp, kd = (

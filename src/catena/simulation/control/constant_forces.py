@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from catena.simulation.control.protocol import Controller
+from catena.spatial.scalars import Scalar, Scalars
 from catena.system import System
 
 
@@ -30,6 +31,8 @@ class ConstantForces(Controller):
         """Return the forces, as data, so that other forces compile nothing."""
         return np.broadcast_to(self.tau, (*np.shape(t), len(self.tau)))
 
-    def evaluate(self, t: Any, q: Any, v: Any, memory: Any, inputs: Any) -> tuple[Any, Any]:
+    def evaluate(
+        self, t: Scalar, q: Scalars, v: Scalars, memory: Scalars, inputs: Scalars
+    ) -> tuple[Scalars, Scalars]:
         """Return the forces."""
         return inputs, memory

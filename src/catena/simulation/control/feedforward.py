@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from catena.errors import CatenaError
-from catena.simulation.control.following import Ahead, StatePath, as_path, known_in_step
+from catena.simulation.control.following import Ahead, FollowedMotion, StatePath, as_path, known_in_step
 from catena.simulation.control.holding_forces import held_in_tree
 from catena.simulation.control.mechanism_law import is_formula_tree, required_forces
 from catena.simulation.control.protocol import Controller, checked_rate, require_same
@@ -29,7 +29,7 @@ class Feedforward(Controller):
     mechanism follows from the joints named.
     """
 
-    def __init__(self, system: System, reference: Any, rate: float | None = None) -> None:
+    def __init__(self, system: System, reference: FollowedMotion, rate: float | None = None) -> None:
         self.system = as_system(system, "Feedforward")
         self.path: StatePath = as_path(system, "Feedforward", reference)
         self.rate = checked_rate(rate, "Feedforward")
@@ -89,7 +89,7 @@ class Feedforward(Controller):
 
     def evaluate(
         self, t: Scalar, q: Scalars, v: Scalars, memory: Scalars, inputs: Scalars
-    ) -> tuple[Any, Any]:
+    ) -> tuple[Scalars, Scalars]:
         """Return the forces known ahead."""
         along = self._along
         if along is None:
@@ -99,9 +99,9 @@ class Feedforward(Controller):
             return self.system.inverse_dynamics(*motion) * plan.actuated, memory
         taken = required_forces(self.system, *motion)
         # Inverse dynamics refuses motions that joints with some motors cannot make, and tells what others would take.
-        told = [
+        effort = [
             x if a or p else 0.0 for x, a, p in zip(taken, plan.actuated, plan.partly_driven, strict=True)
         ]
         return held_in_tree(
-            told, plan.actuated, CONTRADICTION if plan.partly_driven.any() else np.inf
+            effort, plan.actuated, CONTRADICTION if plan.partly_driven.any() else np.inf
         ), memory

@@ -6,11 +6,13 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from catena.errors import CatenaError, StateError
 from catena.simulation.references import JointPath, ReferenceMotion, TaskPath
 from catena.simulation.references.as_polynomial import InputPath, held
 from catena.simulation.references.in_step import ReferenceInStep
+from catena.simulation.references.protocol import Prescribed
 from catena.system import System
 from catena.validation import shown
 
@@ -40,6 +42,10 @@ class StatePath(Protocol):
 
     def given(self, t: Any) -> ReferenceMotion:
         """Return it without what follows from the loops."""
+
+
+FollowedMotion = StatePath | Mapping[str, Prescribed | ArrayLike]
+"""What controllers of joints follow: a reference of the whole system, or references or positions by joint."""
 
 
 def as_path(system: System, who: str, reference: Any) -> StatePath:

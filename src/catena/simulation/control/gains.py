@@ -6,18 +6,22 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from catena.errors import StateError
 from catena.system import System
 from catena.validation import real_array, shown
 
+PerJoint = ArrayLike | Mapping[str, ArrayLike]
+"""One number, one for each velocity component (..., nv), or some by joint."""
 
-def gains(system: System, who: str, what: str, given: Any, default: float = 0.0) -> np.ndarray:
+
+def gains(system: System, who: str, what: str, source: Any, default: float = 0.0) -> np.ndarray:
     """Return gains (nv,), or (..., nv) with one row for each state of a batch; none may be negative.
 
     With a mapping {joint: number or one for each component}, joints that are not named get the default.
     """
-    values = components(system, who, what, given, default)
+    values = components(system, who, what, source, default)
     if (values < 0.0).any():
         raise StateError(
             f"{who}: {what} is {_first(values, values < 0.0)}{_of(system, values < 0.0)}; give 0 or more."
@@ -25,35 +29,35 @@ def gains(system: System, who: str, what: str, given: Any, default: float = 0.0)
     return values
 
 
-def components(system: System, who: str, what: str, given: Any, default: float = 0.0) -> np.ndarray:
+def components(system: System, who: str, what: str, source: Any, default: float = 0.0) -> np.ndarray:
     """Return one finite number for each velocity component, (nv,) or (..., nv)."""
-    if isinstance(given, Mapping):
+    if isinstance(source, Mapping):
         values = np.full(system.nv, default)
-        for joint, value in given.items():
+        for joint, value in source.items():
             where = system.slice_v(joint)
             values[where] = _numbers(f"{who}: {what} of joint {joint!r}", value, where.stop - where.start)
         return values
-    return _numbers(f"{who}: {what}", given, system.nv)
+    return _numbers(f"{who}: {what}", source, system.nv)
 
 
-def effort_limits(system: System, who: str, given: Any) -> tuple[np.ndarray, np.ndarray]:
+def effort_limits(system: System, who: str, limits: Any) -> tuple[np.ndarray, np.ndarray]:
     """Return the lowest and highest joint forces, (nv,) each, infinite where there is no limit.
 
-    `given` is "actuators" for those of the mechanism's actuators, None for no limits, a number for both directions,
+    `limits` is "actuators" for those of the mechanism's actuators, None for no limits, a number for both directions,
     a pair (low, high), or a mapping of these by joint.
     """
     low, high = np.full(system.nv, -np.inf), np.full(system.nv, np.inf)
-    if given is None:
+    if limits is None:
         return low, high
-    if isinstance(given, str):
-        if given != "actuators":
-            raise StateError(f"{who}: limits is {given!r}; give 'actuators', None, or numbers.")
+    if isinstance(limits, str):
+        if limits != "actuators":
+            raise StateError(f"{who}: limits is {limits!r}; give 'actuators', None, or numbers.")
         for motor in system.mechanism.actuators.values():
             if motor.joint in system.joints:
                 where = system.slice_v(motor.joint).start + np.array(motor.components, dtype=int)
                 low[where], high[where] = motor.joint_limits.T
         return low, high
-    pairs = given.items() if isinstance(given, Mapping) else [("", given)]
+    pairs = limits.items() if isinstance(limits, Mapping) else [("", limits)]
     for joint, value in pairs:
         where = system.slice_v(joint) if joint else slice(0, system.nv)
         low[where], high[where] = _pair(f"{who}: limits{f' of joint {joint!r}' if joint else ''}", value)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
@@ -94,7 +93,7 @@ class GravityCompensation(Controller):
 
     def evaluate(
         self, t: Scalar, q: Scalars, v: Scalars, memory: Scalars, inputs: Scalars
-    ) -> tuple[Any, Any]:
+    ) -> tuple[Scalars, Scalars]:
         """Return tau (..., nv) at rest. As a formula it is not a number where the mechanism is not held."""
         if not is_symbolic(q):
             return self._found(t, q), memory

@@ -50,12 +50,12 @@ def hold(
         weight = GravityCompensation(system, partial=True)(0.0, q, np.zeros(system.nv))
         return PID(system, positions, *suitable_gains(system, q, rate), bias=weight, rate=rate)
     try:
-        given = listed(gain)
+        gains = listed(gain)
     except ValueError:
-        given = (gain,)
-    if not 1 <= len(given) <= 3 or not all(is_finite(x) for x in given):
+        gains = (gain,)
+    if not 1 <= len(gains) <= 3 or not all(is_finite(x) for x in gains):
         raise StateError(f"hold: gain is {shown(gain)}; give up to three numbers, P, I and D.")
-    return PID(system, positions, *given, rate=rate)
+    return PID(system, positions, *gains, rate=rate)
 
 
 def suitable_gains(system: System, q: np.ndarray, rate: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

@@ -51,8 +51,8 @@ def _is_formula(system: System) -> bool:
     if variants.base is not system or variants.unloaded is not system:
         return False
     elements = system.mechanics.elements
-    told = any(force.kind.inputs or force.site == LOOP for force in elements.placed)
-    return elements.is_compiled and not told and len(elements.placed) <= MOST_COMPILED
+    needs_more = any(force.kind.inputs or force.site == LOOP for force in elements.placed)
+    return elements.is_compiled and not needs_more and len(elements.placed) <= MOST_COMPILED
 
 
 def required_forces(system: System, q: Any, v: Any, vdot: Any) -> np.ndarray:
@@ -77,8 +77,8 @@ def mobility(system: System, q: Any, v: Any) -> JointMobility:
     if not system.plan.total_constraints:
         return JointMobility(H, list(load))
     plan = system.mechanics.effective_plan
-    told = play(told_of_loops(plan), plan, plan.gravity, {"q": q, "qd": v})
-    rows = rows_of(plan, told, {"q": q, "v": v})
+    of_loops = play(told_of_loops(plan), plan, plan.gravity, {"q": q, "qd": v})
+    rows = rows_of(plan, of_loops, {"q": q, "v": v})
     per = 1.0 / scales_of(plan).rows
     G = [[float(unit) * x for x in row] for unit, row in zip(per, rows.J, strict=True)]
     gamma = [float(unit) * x for unit, x in zip(per, rows.gamma, strict=True)]

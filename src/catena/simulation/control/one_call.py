@@ -70,13 +70,13 @@ def compiled_call(law: Law, system: System) -> Any:
     def symbols(name: str, count: int) -> np.ndarray:
         return array([casadi.SX.sym(f"{name}_{k}") for k in range(count)])
 
-    given = {"q": symbols("q", system.nq), "v": symbols("v", system.nv), "t": symbols("t", 1)}
+    arguments = {"q": symbols("q", system.nq), "v": symbols("v", system.nv), "t": symbols("t", 1)}
     width = law.inputs(0.0).shape[-1]
     inputs = symbols("x", width)
     with on_symbols("a control law"), quick_symbols():
-        tau, _ = law.evaluate(given["t"][0], given["q"], given["v"], np.zeros(0), inputs)
-    told = {**given, "inputs": inputs} if width else given
-    call = program_of(graph_of("law", told, {"tau": tau}), LANES).single(
+        tau, _ = law.evaluate(arguments["t"][0], arguments["q"], arguments["v"], np.zeros(0), inputs)
+    inputs_of_call = {**arguments, "inputs": inputs} if width else arguments
+    call = program_of(graph_of("law", inputs_of_call, {"tau": tau}), LANES).single(
         [first for _, first in system.plan.quaternions]
     )
     return call if width else lambda q, v, t, inputs: call(q, v, t)

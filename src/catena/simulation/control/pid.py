@@ -14,13 +14,12 @@ from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from catena.errors import StateError
 from catena.joints import JointKind
 from catena.simulation.acting.symbols import both, join, less, maximum, minimum, where
-from catena.simulation.control.following import Ahead, as_path, known_in_step, paths_of
-from catena.simulation.control.gains import components, effort_limits, gains
+from catena.simulation.control.following import Ahead, FollowedMotion, as_path, known_in_step, paths_of
+from catena.simulation.control.gains import PerJoint, components, effort_limits, gains
 from catena.simulation.control.protocol import Controller, checked_rate, require_same
 from catena.simulation.control.remembered import Remembered
 from catena.simulation.references.as_polynomial import InputPath
@@ -48,14 +47,14 @@ class PID(Controller):
     def __init__(
         self,
         system: System,
-        reference: Any,
-        kp: ArrayLike = 0.0,
-        ki: ArrayLike = 0.0,
-        kd: ArrayLike = 0.0,
+        reference: FollowedMotion,
+        kp: PerJoint = 0.0,
+        ki: PerJoint = 0.0,
+        kd: PerJoint = 0.0,
         *,
-        bias: ArrayLike = 0.0,
+        bias: PerJoint = 0.0,
         joints: Iterable[str] | None = None,
-        limits: Any = "actuators",
+        limits: PerJoint | None = "actuators",
         anti_windup: str = "clamping",
         tracking: float | None = None,
         rate: float | None = 1000.0,
@@ -126,7 +125,7 @@ class PID(Controller):
 
     def evaluate(
         self, t: Scalar, q: Scalars, v: Scalars, memory: Scalars, inputs: Scalars
-    ) -> tuple[Any, Any]:
+    ) -> tuple[Scalars, Scalars]:
         """Return tau (..., nv) and the next integrals."""
         n, nq = len(self._at), len(self._at_q)
         along, rest = inputs[..., : -7 * n], inputs[..., -7 * n :]

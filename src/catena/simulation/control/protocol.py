@@ -9,6 +9,7 @@ import numpy as np
 
 from catena.errors import StateError
 from catena.simulation.references.as_polynomial import InputPath
+from catena.spatial.scalars import Scalar, Scalars
 from catena.system import System
 from catena.validation import real_number, shown
 
@@ -71,7 +72,9 @@ class Law(Protocol):
     def input_paths(self) -> tuple[InputPath, ...] | None:
         """Return the inputs as polynomials in time, one beside the other; None where they are something else."""
 
-    def evaluate(self, t: Any, q: Any, v: Any, memory: Any, inputs: Any) -> tuple[Any, Any]:
+    def evaluate(
+        self, t: Scalar, q: Scalars, v: Scalars, memory: Scalars, inputs: Scalars
+    ) -> tuple[Scalars, Scalars]:
         """Return tau (..., nv) and the next memory, from (..., nq), (..., nv), (..., m) and (..., k)."""
 
 
@@ -90,10 +93,10 @@ def checked_rate(rate: Any, who: str) -> float | None:
     return value
 
 
-def require_same(who: str, own: System, given: System) -> None:
+def require_same(who: str, own: System, other: System) -> None:
     """Raise a StateError when a controller made for one system is started on another."""
-    if given.variants.origin is not own.variants.origin:
+    if other.variants.origin is not own.variants.origin:
         raise StateError(
             f"{who} was made for {own.mechanism.name!r} ({own.nv} velocity components) and is used with "
-            f"{given.mechanism.name!r} ({given.nv}), planned anew or another one: make it with the same system."
+            f"{other.mechanism.name!r} ({other.nv}), planned anew or another one: make it with the same system."
         )

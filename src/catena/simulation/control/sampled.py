@@ -10,6 +10,7 @@ import numpy as np
 from catena.errors import StateError
 from catena.simulation.control.protocol import Controller, checked_rate
 from catena.simulation.references.as_polynomial import InputPath
+from catena.spatial.scalars import Scalar, Scalars
 from catena.system import System
 from catena.validation import real_array, shown
 
@@ -56,14 +57,14 @@ class SampledController(Controller):
             begin(system, batch)
 
     def __call__(self, t: float, q: np.ndarray, v: np.ndarray) -> Any:
-        given = self.function(t, q, v)
-        if type(given) is not np.ndarray and isinstance(given, Mapping):
-            return given
+        answer = self.function(t, q, v)
+        if type(answer) is not np.ndarray and isinstance(answer, Mapping):
+            return answer
         try:
-            return real_array(given)
+            return real_array(answer)
         except ValueError as error:
             raise StateError(
-                f"sampled: the function gave {shown(given)} at t = {t:.9g} s: {error}."
+                f"sampled: the function gave {shown(answer)} at t = {t:.9g} s: {error}."
             ) from error
 
     # What it samples may be a law.
@@ -77,7 +78,9 @@ class SampledController(Controller):
     def input_paths(self) -> tuple[InputPath, ...] | None:
         return self._law.input_paths() if self.compiles else None
 
-    def evaluate(self, t: Any, q: Any, v: Any, memory: Any, inputs: Any) -> tuple[Any, Any]:
+    def evaluate(
+        self, t: Scalar, q: Scalars, v: Scalars, memory: Scalars, inputs: Scalars
+    ) -> tuple[Scalars, Scalars]:
         tau, memory = self._law.evaluate(t, q, v, memory, inputs)
         return tau, memory
 

@@ -236,7 +236,9 @@ class Sensed(Controller):
     """A controller that knows what sensors tell and nothing else: `law(t, readings)` with readings {sensor: {name:
     (..., n)}} gives the joint forces, (..., nv) or by joint. It is asked at the times k / rate."""
 
-    def __init__(self, sensors: Mapping[str, Sensor], law: Callable[[float, Any], Any], rate: float) -> None:
+    def __init__(
+        self, sensors: Mapping[str, Sensor], law: Callable[[float, dict[str, Readings]], Any], rate: float
+    ) -> None:
         if not isinstance(sensors, Mapping) or not all(isinstance(s, Sensor) for s in sensors.values()):
             raise StateError(
                 f"Sensed: sensors is {shown(sensors)}; give a mapping from names to sensors, such as IMU."
@@ -291,19 +293,19 @@ class Sensed(Controller):
         near = {joint: self._turns.position(system, t, q, v, joint) for joint in looked_at}
         wrenches, driven, stops = self._felt
         at = SensedState(system, q, v, tau, wrenches, driven, loads.Besides(self._motors, stops, near))
-        given = self.law(t, {name: sensor.read(at) for name, sensor in self.sensors.items()})
+        answer = self.law(t, {name: sensor.read(at) for name, sensor in self.sensors.items()})
         self._motors = {}
-        if isinstance(given, Mapping):
-            own = {joint: x for joint, x in given.items() if joint not in system.loops}
+        if isinstance(answer, Mapping):
+            own = {joint: x for joint, x in answer.items() if joint not in system.loops}
             self._tau = np.broadcast_to(tree_forces(system, q, own), v.shape)
-            for joint in given.keys() - own.keys():
+            for joint in answer.keys() - own.keys():
                 size = system.mechanism.joints[joint].kind.nv
-                self._motors[joint] = np.broadcast_to(real_array(given[joint]), (*v.shape[:-1], size))
+                self._motors[joint] = np.broadcast_to(real_array(answer[joint]), (*v.shape[:-1], size))
         else:
             try:
-                self._tau = np.broadcast_to(real_array(given), v.shape)
+                self._tau = np.broadcast_to(real_array(answer), v.shape)
             except ValueError as error:
                 raise StateError(
-                    f"Sensed: the law gave {shown(given)} ({error}); give {v.shape} numbers."
+                    f"Sensed: the law gave {shown(answer)} ({error}); give {v.shape} numbers."
                 ) from error
-        return given
+        return answer

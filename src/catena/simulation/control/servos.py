@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from catena.errors import StateError
 from catena.mechanism import Mechanism
@@ -30,7 +31,11 @@ class ServoSignals(Controller):
     """
 
     def __init__(
-        self, system: System, mechanism: Mechanism, signals: Mapping[str, Any], rate: float | None = None
+        self,
+        system: System,
+        mechanism: Mechanism,
+        signals: Mapping[str, Reference | ArrayLike],
+        rate: float | None = None,
     ) -> None:
         self.system = as_system(system, "ServoSignals")
         self.rate = checked_rate(rate, "ServoSignals")
@@ -84,7 +89,7 @@ class ServoSignals(Controller):
 
     def evaluate(
         self, t: Scalar, q: Scalars, v: Scalars, memory: Scalars, inputs: Scalars
-    ) -> tuple[Any, Any]:
+    ) -> tuple[Scalars, Scalars]:
         """Return what the servos do."""
         tau: list[Any] = [0.0 * v[..., k] for k in range(self.system.nv)]
         for k, (servo, at_q, at_v) in enumerate(self._servos):
@@ -97,10 +102,10 @@ def _within(effort: Any, limits: tuple[float, ...]) -> Any:
     return minimum(maximum(effort, limits[0]), limits[1]) if limits else effort
 
 
-def _reference(name: str, given: Any) -> Reference:
+def _reference(name: str, signal: Any) -> Reference:
     """A signal as a reference of one coordinate."""
     try:
-        found = given if is_reference(given) else Constant(given)
+        found = signal if is_reference(signal) else Constant(signal)
         size = np.shape(found.at(0.0).q)[-1]
     except StateError as error:
         raise StateError(f"ServoSignals: the signal of {name!r} is no number or reference: {error}") from None

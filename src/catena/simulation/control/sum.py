@@ -12,6 +12,7 @@ from catena.simulation.acting.symbols import join
 from catena.simulation.control.protocol import Controller
 from catena.simulation.control.sampled import SampledController
 from catena.simulation.references.as_polynomial import InputPath
+from catena.spatial.scalars import Scalar, Scalars
 from catena.system import System
 
 
@@ -52,12 +53,12 @@ class Sum(Controller):
             part.start(system, batch)
 
     def __call__(self, t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
-        given = [part(t, q, v) for part in self.parts]
-        if any(isinstance(x, Mapping) for x in given):
+        answers = [part(t, q, v) for part in self.parts]
+        if any(isinstance(x, Mapping) for x in answers):
             raise StateError(
                 "Controllers that give forces by name cannot be added; let each give an array (nv,)."
             )
-        return np.asarray(sum(given), dtype=np.float64)
+        return np.asarray(sum(answers), dtype=np.float64)
 
     # As a law: memories and inputs one behind the other.
 
@@ -72,7 +73,9 @@ class Sum(Controller):
         paths = [law.input_paths() for law in self._laws]
         return None if None in paths else tuple(path for part in paths for path in part or ())
 
-    def evaluate(self, t: Any, q: Any, v: Any, memory: Any, inputs: Any) -> tuple[Any, Any]:
+    def evaluate(
+        self, t: Scalar, q: Scalars, v: Scalars, memory: Scalars, inputs: Scalars
+    ) -> tuple[Scalars, Scalars]:
         """Ask `memory` first, which counts what belongs to each part."""
         tau, kept, m, k = 0.0, [], 0, 0
         for law, (size, width) in zip(self._laws, self._sizes, strict=True):

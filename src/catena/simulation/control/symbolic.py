@@ -33,7 +33,7 @@ class SymbolicControl(Controller):
         self,
         function: Callable[..., Any],
         memory: int = 0,
-        inputs: Callable[[float], Any] | ArrayLike | Reference | None = None,
+        inputs: Callable[[float], ArrayLike] | ArrayLike | Reference | None = None,
         rate: float | None = None,
     ) -> None:
         if not callable(function):
@@ -97,7 +97,7 @@ class SymbolicControl(Controller):
 
     def evaluate(
         self, t: Scalar, q: Scalars, v: Scalars, memory: Scalars, inputs: Scalars
-    ) -> tuple[Any, Any]:
+    ) -> tuple[Scalars, Scalars]:
         """Return tau and the next memory."""
         extra = ([memory] if self._size else []) + ([inputs] if self._inputs is not None else [])
         found = self.function(t, q, v, *extra)

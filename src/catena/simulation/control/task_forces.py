@@ -76,10 +76,10 @@ def leaves_nothing(system: System, rows: Callable[[np.ndarray], np.ndarray]) -> 
         @ B
     )
     reach = np.maximum(np.linalg.norm(B, axis=(-1, -2)), 1.0)[..., None]
-    told, all_of_it = (
+    rank, all_of_it = (
         np.count_nonzero(np.linalg.svd(x, compute_uv=False) > RANK_ACTUATED * reach, axis=-1) for x in (A, B)
     )
-    return bool(np.all(told == all_of_it))
+    return bool(np.all(rank == all_of_it))
 
 
 def task_forces(
@@ -114,9 +114,9 @@ def task_forces(
     most, reach = largest([most, RANK_ACTUATED**2 * reach]), largest([most, reach])
     kept = [less(RANK_ACTUATED**2 * reach, square) for square in found.squares]
     x, left_out = found.smallest(kept, singular**2 * most)
-    given = among(n, acting, x)
+    effort = among(n, acting, x)
     if rest is not None:
-        free = mobility.moved([a - b for a, b in zip(load, given, strict=True)])
+        free = mobility.moved([a - b for a, b in zip(load, effort, strict=True)])
         left = [a * b + c for a, b, c in zip(mobility.weights, rest, free, strict=True)]
         if has_loops:
             left = [a - b for a, b in zip(left, mobility.drift, strict=True)]
@@ -126,8 +126,8 @@ def task_forces(
             more = [dot(line, left) for line in mobility.h]
         else:
             more = among(n, acting, _nearest(B, left, left_out))
-        given = [a + b for a, b in zip(given, more, strict=True)]
-    return array([scale * a for scale, a in zip(mobility.weights, given, strict=True)])
+        effort = [a + b for a, b in zip(effort, more, strict=True)]
+    return array([scale * a for scale, a in zip(mobility.weights, effort, strict=True)])
 
 
 def _per_size(T: list[Row], units: Sequence[float]) -> Row:

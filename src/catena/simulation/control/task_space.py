@@ -11,6 +11,7 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from catena import kinematics
 from catena.errors import StateError
@@ -20,12 +21,12 @@ from catena.mechanism.validation import known
 from catena.simulation.acting.symbols import join
 from catena.simulation.control.following import paths_of
 from catena.simulation.control.forces import forces
-from catena.simulation.control.gains import gains
+from catena.simulation.control.gains import PerJoint, gains
 from catena.simulation.control.mechanism_law import mobility, way
 from catena.simulation.control.one_call import OneCall
 from catena.simulation.control.protocol import Controller, checked_rate, require_same
 from catena.simulation.control.task_forces import is_moderate, leaves_nothing, task_forces
-from catena.simulation.references import Constant, PosePath, ReferenceMotion, is_reference
+from catena.simulation.references import Constant, PosePath, Reference, ReferenceMotion, is_reference
 from catena.simulation.references.as_polynomial import InputPath
 from catena.simulation.references.in_step import in_step
 from catena.simulation.references.protocol import as_configuration
@@ -53,12 +54,12 @@ class TaskSpace(Controller):
         self,
         system: System,
         frame: str,
-        path: Any,
+        path: Reference | Pose | ArrayLike,
         kp: float,
         kd: float | None = None,
         *,
-        posture: Any = None,
-        posture_kp: Any = 10.0,
+        posture: ArrayLike | None = None,
+        posture_kp: PerJoint = 10.0,
         damping: float = 5.0,
         rate: float | None = None,
     ) -> None:
@@ -131,7 +132,7 @@ class TaskSpace(Controller):
 
     def evaluate(
         self, t: Scalar, q: Scalars, v: Scalars, memory: Scalars, inputs: Scalars
-    ) -> tuple[Any, Any]:
+    ) -> tuple[Scalars, Scalars]:
         """Return tau (..., nv) from the state, the path and the gains."""
         count = self._constants.shape[-1]
         along, constants = inputs[..., :-count], inputs[..., -count:]

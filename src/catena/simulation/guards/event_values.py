@@ -66,25 +66,25 @@ class EventValues:
         turns: Callable[[np.ndarray], TurnsBehind] | None,
     ) -> np.ndarray | None:  # fmt: skip
         """Return the values (n,) of all rows at once, None where they cannot be had so."""
-        given: Any
+        answer: Any
         asked, by_name = self.event.asked, self.event.by_name
         columns = t.copy(), np.array(q.T), np.array(v.T)
         try:
             with np.errstate(all="ignore"):
                 if by_name is None:
-                    given = asked(*columns)
+                    answer = asked(*columns)
                 else:
                     everyone = None if turns is None else turns(np.arange(len(t)))
-                    given = by_name.asked(Instants(self.system, *columns, states, everyone))
+                    answer = by_name.asked(Instants(self.system, *columns, states, everyone))
         except Exception:
             # Whatever it is that it cannot do for many: what is wrong for one is said there.
             return None
-        if type(given) is not np.ndarray or given.shape != t.shape or given.dtype != np.float64:
+        if type(answer) is not np.ndarray or answer.shape != t.shape or answer.dtype != np.float64:
             return None
-        size = float(np.max(np.abs(given), initial=0.0))
+        size = float(np.max(np.abs(answer), initial=0.0))
         if not np.isfinite(size):
             return None
         for k in {0, len(t) // 2, len(t) - 1}:
-            if abs(self._one(t, q, v, states, turns, k) - given[k]) > SAME * size:
+            if abs(self._one(t, q, v, states, turns, k) - answer[k]) > SAME * size:
                 return None
-        return np.array(given)
+        return np.array(answer)

@@ -188,5 +188,5 @@ def _watched(steps: Any, g: Any, between: Any, carried: Any) -> list[Any]:
 def _asked(event: Event, system: System, t: Any, q: np.ndarray, v: np.ndarray) -> Any:
     """Return the function of an event for symbols."""
     by_name = event.by_name
-    given = event.asked(t, q, v) if by_name is None else by_name.asked(SymbolicInstant(system, t, q, v))
-    return np.asarray(given, dtype=object).item()
+    answer = event.asked(t, q, v) if by_name is None else by_name.asked(SymbolicInstant(system, t, q, v))
+    return np.asarray(answer, dtype=object).item()

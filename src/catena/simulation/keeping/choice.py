@@ -44,15 +44,15 @@ class Signal:
             # Scenarios know formulas, and are made of runs.
             from catena.simulation.scenario.formulas import of_state
 
-            told = of_state([parse(self.signal, who)], system, parameters, who)
+            function = of_state([parse(self.signal, who)], system, parameters, who)
 
             def values(t: np.ndarray, q: np.ndarray, v: np.ndarray) -> np.ndarray:
-                return np.array(np.broadcast_to(np.asarray(told(t, q, v)[0], dtype=np.float64), t.shape))
+                return np.array(np.broadcast_to(np.asarray(function(t, q, v)[0], dtype=np.float64), t.shape))
 
             return values
         asked = self.signal
 
-        def given(t: np.ndarray, q: np.ndarray, v: np.ndarray) -> np.ndarray:
+        def checked_values(t: np.ndarray, q: np.ndarray, v: np.ndarray) -> np.ndarray:
             found = asked(t.copy(), q.copy(), v.copy())
             try:
                 numbers = np.array(real_array(found))
@@ -67,7 +67,7 @@ class Signal:
                 )
             return numbers
 
-        return given
+        return checked_values
 
 
 @dataclass(frozen=True)
@@ -77,20 +77,20 @@ class Keep:
     signals: tuple[Signal, ...] = ()
 
     @staticmethod
-    def of(given: Any) -> Keep | None:
+    def of(choice: Any) -> Keep | None:
         """Return what users ask for: None for everything, "final", one signal, a list of them, or signals by name."""
-        if given is None or isinstance(given, Keep):
-            return given
-        if isinstance(given, str):
-            given = [given]
-        if isinstance(given, Mapping):
-            named = list(given.items())
+        if choice is None or isinstance(choice, Keep):
+            return choice
+        if isinstance(choice, str):
+            choice = [choice]
+        if isinstance(choice, Mapping):
+            named = list(choice.items())
         else:
             try:
-                named = [(one, one) for one in entries(given)]
+                named = [(one, one) for one in entries(choice)]
             except ValueError as error:
                 raise StateError(
-                    f"keep is {shown(given)} ({error}); give 'final', signals such as 'max(A)', or signals by name."
+                    f"keep is {shown(choice)} ({error}); give 'final', signals such as 'max(A)', or signals by name."
                 ) from error
         found = [_signal(name, one) for name, one in named if not is_one_of(one, (FINAL,))]
         names = [one.name for one in found]
@@ -115,25 +115,25 @@ class Keep:
         return tuple(one for one in self.signals if not one.tally)
 
 
-def _signal(name: Any, given: Any) -> Signal:
-    if isinstance(given, Signal):
-        return given
+def _signal(name: Any, choice: Any) -> Signal:
+    if isinstance(choice, Signal):
+        return choice
     if not isinstance(name, str):
         raise StateError(
             f"keep has the key {shown(name)}; give functions names, keep={{'height': function}}."
         )
     if (
-        isinstance(given, Sequence)
-        and not isinstance(given, str)
-        and len(given) == 2
-        and is_one_of(given[0], TALLIES)
+        isinstance(choice, Sequence)
+        and not isinstance(choice, str)
+        and len(choice) == 2
+        and is_one_of(choice[0], TALLIES)
     ):
-        return Signal(name, given[1], given[0])
-    if callable(given):
-        return Signal(name, given)
-    if not isinstance(given, str):
-        raise StateError(f"keep {name!r} is {shown(given)}; give a formula such as 'max(A)', or a function.")
-    text = given.strip()
+        return Signal(name, choice[1], choice[0])
+    if callable(choice):
+        return Signal(name, choice)
+    if not isinstance(choice, str):
+        raise StateError(f"keep {name!r} is {shown(choice)}; give a formula such as 'max(A)', or a function.")
+    text = choice.strip()
     for tally in TALLIES:
         inside = text[len(tally) + 1 : -1]
         if text.startswith(f"{tally}(") and text.endswith(")") and _is_one_argument(inside):

@@ -63,8 +63,8 @@ class StepTally:
         # Scenarios know formulas, and are made of runs.
         from catena.simulation.scenario.formulas import of_state
 
-        def values(t: Any, q: Any, v: Any, given: Any) -> list[Any]:
-            own = dict(zip(numbers, given, strict=True))
+        def values(t: Any, q: Any, v: Any, number_values: Any) -> list[Any]:
+            own = dict(zip(numbers, number_values, strict=True))
             return of_state([parse(text) for text in formulas], system, own, "keep")(t, q, v)
 
         return fit(StepTally(signals, parts, start, numbers, place, values))
@@ -105,7 +105,7 @@ class StepTally:
         numbers = [np.full(len(t), named[name]) for name in self.numbers]
         return np.stack([*self.start.at(t, q.T, v.T), *values, *found, *numbers], axis=1)
 
-    def told(self, carried: np.ndarray, begin: float) -> dict[str, np.ndarray]:
+    def results(self, carried: np.ndarray, begin: float) -> dict[str, np.ndarray]:
         """Return what was found, {name: (states,)}, from what states carry (states, size) that began at a time."""
         found, passed = {}, carried[:, 0] - begin
         columns = carried[:, self._columns["found"]].T

@@ -70,8 +70,8 @@ def _of_segment(one: Signal, part: Segment, parameters: Mapping[str, float]) -> 
     if len(part.t) > 1:
         who = np.zeros(len(part.t) - 1, dtype=np.int64)
         tally.add(who, part.t[1:], part.q[1:], part.v[1:], part.acceleration[:-1])
-    told = tally.told()
-    return np.array([told[name][0] for name in _NEEDED[one.tally]])
+    tallied = tally.results()
+    return np.array([tallied[name][0] for name in _NEEDED[one.tally]])
 
 
 _NEEDED = {

@@ -80,7 +80,7 @@ class Tally:
             known[states] = x[ends]
         self._t[states], self._q[states], self._v[states] = t[ends], q[ends], v[ends]
 
-    def told(self) -> dict[str, np.ndarray]:
+    def results(self) -> dict[str, np.ndarray]:
         """Return what was found, {name: (states,)}."""
         found = {}
         for one, x, last in zip(self._signals, self._found, self._last, strict=True):

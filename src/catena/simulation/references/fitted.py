@@ -35,11 +35,11 @@ def fitted(motion: Callable[[np.ndarray], ReferenceMotion], knots: np.ndarray) -
         times = np.unique(np.concatenate([np.linspace(a, b, parts + 1) for a, b in zip(knots, knots[1:])]))
         found = PiecewisePolynomial(times, _through(motion, times), name="fitted")
         asked = (times[:-1, None] + np.diff(times)[:, None] * LOOKED_AT).ravel()
-        wanted, told = motion(asked), found.at(asked)
+        wanted, fit = motion(asked), found.at(asked)
         sizes = (1.0, *(max(float(np.max(np.abs(x))), 1e-9) for x in wanted[1:]))
         if all(
             np.max(np.abs(x - y)) <= near * size
-            for x, y, near, size in zip(wanted, told, NEAR, sizes, strict=True)
+            for x, y, near, size in zip(wanted, fit, NEAR, sizes, strict=True)
         ):
             return found
         parts *= 2
@@ -58,12 +58,12 @@ def fitted_values(
     while parts * (len(knots) - 1) <= MOST_VALUES:
         times = np.unique(np.concatenate([np.linspace(a, b, parts + 1) for a, b in zip(knots, knots[1:])]))
         length = np.diff(times)[:, None]
-        given = values((times[:-1, None] + length * PLACES).ravel()).reshape(len(length), 6, -1)
-        c = (powers @ given) / length[..., None] ** np.arange(6)[:, None]
+        rows = values((times[:-1, None] + length * PLACES).ravel()).reshape(len(length), 6, -1)
+        c = (powers @ rows) / length[..., None] ** np.arange(6)[:, None]
         asked = (times[:-1, None] + length * LOOKED_AT).ravel()
-        wanted, told = values(asked), PiecewisePolynomial(times, c).at(asked).q
+        wanted, fit = values(asked), PiecewisePolynomial(times, c).at(asked).q
         size = max(float(np.abs(x).max(initial=0.0)) for x in (before, after, wanted))
-        if np.abs(wanted - told).max(initial=0.0) <= NEAR_VALUES * size:
+        if np.abs(wanted - fit).max(initial=0.0) <= NEAR_VALUES * size:
             still = np.zeros((2, *c.shape[1:]))
             still[:, 0] = before, after
             whole = np.concatenate([still[:1], c, still[1:]])

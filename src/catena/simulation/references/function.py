@@ -49,9 +49,9 @@ class Function:
         velocity: Callable[[Any], Any] | None = None,
         acceleration: Callable[[Any], Any] | None = None,
     ) -> None:
-        for what, given in (("position", position), ("velocity", velocity), ("acceleration", acceleration)):
-            if given is not None and not callable(given):
-                raise StateError(f"function: {what} is {shown(given)}; give a function of the time.")
+        for what, path in (("position", position), ("velocity", velocity), ("acceleration", acceleration)):
+            if path is not None and not callable(path):
+                raise StateError(f"function: {what} is {shown(path)}; give a function of the time.")
         if (velocity is None) != (acceleration is None):
             raise StateError("function: give velocity and acceleration together, or neither.")
         self.formula: Formula | None = None
@@ -139,11 +139,11 @@ def _of_one_time(compute: Any) -> Formula:
 
     t, count = casadi.SX.sym("t"), compute.size1_out(0)
     alone = casadi.Function("reference", [t], compute(t))
-    told, found = np.zeros(1), [np.zeros(count) for _ in range(3)]
+    moment, found = np.zeros(1), [np.zeros(count) for _ in range(3)]
     memory: Any
     memory, call = alone.buffer()
     view: Any = memoryview
-    memory.set_arg(0, view(told))
+    memory.set_arg(0, view(moment))
     for k, row in enumerate(found):
         memory.set_res(k, view(row))
     lock = Lock()
@@ -154,7 +154,7 @@ def _of_one_time(compute: Any) -> Formula:
             rows = [[y[k] for k in range(count)] for y in compute(time)]
         else:
             with lock:
-                told[0] = time
+                moment[0] = time
                 call()
                 rows = [row.tolist() for row in found]
         return rows[0], rows[1], rows[2]

@@ -18,6 +18,7 @@ from catena.simulation.references.in_step import ReferenceInStep, formula_rows, 
 from catena.simulation.references.inverse_kinematics import InverseKinematics
 from catena.simulation.references.piecewise import PiecewisePolynomial
 from catena.simulation.references.protocol import (
+    Prescribed,
     ReferenceMotion,
     as_configuration,
     as_times,
@@ -42,7 +43,11 @@ class JointPath:
     """A user's functions may give something else in the next run."""
 
     def __init__(
-        self, system: System, references: Mapping[str, Any], rest: Any = None, step: float = STEP
+        self,
+        system: System,
+        references: Mapping[str, Prescribed | ArrayLike],
+        rest: ArrayLike | None = None,
+        step: float = STEP,
     ) -> None:
         if not isinstance(references, Mapping) or not references:
             raise StateError(
@@ -56,10 +61,10 @@ class JointPath:
         self._formulas = any(as_formula(reference) is not None for reference in references.values())
         self._references: dict[str, Any] = {}
         self._parts: list[tuple[str, slice, slice, Callable[[Any], Any]]] = []
-        for name, given in references.items():
+        for name, followed in references.items():
             where_q, where_v = system.slice_q(name), system.slice_v(name)
             known = _reference(
-                system, name, given, where_q.stop - where_q.start, where_v.stop - where_v.start
+                system, name, followed, where_q.stop - where_q.start, where_v.stop - where_v.start
             )
             self._references[name] = known
             source = known.at if is_reference(known) else partial(_each, known, name)
@@ -212,11 +217,11 @@ class _Joints:
         return f"{who} at t = {t:.6g} s with the loops closed{left}"
 
 
-def _reference(system: System, name: str, given: Any, nq: int, nv: int) -> Any:
+def _reference(system: System, name: str, source: Any, nq: int, nv: int) -> Any:
     """Return the reference of a joint, or the user's function for it."""
-    if is_reference(given) or callable(given):
-        return given
-    stays = Constant(given, nv)
+    if is_reference(source) or callable(source):
+        return source
+    stays = Constant(source, nv)
     if stays.position.shape != (nq,):
         raise StateError(
             f"joint {name!r}: the position to hold has {len(stays.position)} numbers; give {nq}, or a reference."

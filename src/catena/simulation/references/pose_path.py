@@ -24,7 +24,9 @@ class PosePath:
     vdot is the derivative of v. It also says what a tool should follow.
     """
 
-    def __init__(self, position: Any, rotation: Any = (1.0, 0.0, 0.0, 0.0)) -> None:
+    def __init__(
+        self, position: Reference | ArrayLike, rotation: Reference | ArrayLike = (1.0, 0.0, 0.0, 0.0)
+    ) -> None:
         self.position: Reference = position if is_reference(position) else Constant(position)
         if is_reference(rotation):
             self.rotation: Reference = rotation

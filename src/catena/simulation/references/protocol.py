@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, Protocol, TypeGuard, runtime_checkable
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from catena.errors import StateError
 from catena.system import System
@@ -25,6 +27,10 @@ class Reference(Protocol):
 
     def at(self, t: Any) -> ReferenceMotion:
         """Return (q, v, vdot) at the time t, or at times (T,) with one more dimension in front, (T, nq)."""
+
+
+Prescribed = Reference | Callable[[float], Sequence[ArrayLike]]
+"""The motion of a joint: a reference, or a function of t that gives position, velocity and acceleration."""
 
 
 def as_times(t: Any, who: str) -> np.ndarray:

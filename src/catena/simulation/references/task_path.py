@@ -120,7 +120,12 @@ class TaskPath:
     """The configurations on the way are found once."""
 
     def __init__(
-        self, system: System, frame: str, path: Any, guess: Any = None, step: float | None = None
+        self,
+        system: System,
+        frame: str,
+        path: Reference,
+        guess: ArrayLike | None = None,
+        step: float | None = None,
     ) -> None:
         as_system(system, "TaskPath")
         known("body or frame", frame, system.plan.body_pose, repr(system.mechanism.name))

@@ -383,14 +383,14 @@ class AcrossSegments:
         if not found and fault is not None:
             raise fault
 
-        def told(part: Segment, name: str) -> np.ndarray:
+        def value_of(part: Segment, name: str) -> np.ndarray:
             there = found.get(id(part), {})
             if name not in there:
                 raise UnknownNameError(name)
             return there[name]
 
         names = self.names(lambda part: found.get(id(part), ()))
-        return {name: self._joined(lambda part, name=name: told(part, name), axes) for name in names}  # type: ignore[misc]
+        return {name: self._joined(lambda part, name=name: value_of(part, name), axes) for name in names}  # type: ignore[misc]
 
     def _acting(self, what: str, otherwise: Callable[[Segment, str], np.ndarray]) -> Mapping[str, np.ndarray]:
         """Return what acted by names, and `otherwise` where a segment tells nothing of a name."""
@@ -398,13 +398,13 @@ class AcrossSegments:
             only: Mapping[str, np.ndarray] = getattr(self.all_segments[0], what)
             return only
 
-        def told(part: Segment, name: str) -> np.ndarray:
+        def value_of(part: Segment, name: str) -> np.ndarray:
             own: Mapping[str, np.ndarray] = getattr(part, what)
             x = own[name] if name in own else otherwise(part, name)
             return np.broadcast_to(x, (*part.q.shape[:-1], x.shape[-1]))
 
         return {
-            name: self._joined(lambda part, name=name: told(part, name), 1)  # type: ignore[misc]
+            name: self._joined(lambda part, name=name: value_of(part, name), 1)  # type: ignore[misc]
             for name in self.names(lambda part: getattr(part, what))
         }
 

@@ -44,22 +44,22 @@ def _followed(part: Segment, k: int, asked: np.ndarray, times: np.ndarray) -> tu
     from catena.simulation.simulate import simulate
 
     end = float(part.t[k + 1])
-    given: dict[str, Any] = {}
+    acting: dict[str, Any] = {}
     if part.tau[k : k + 2].any():
-        given["control"] = lambda t, q, v: part.between.forces_at(np.array([min(t, end)]))[0]
+        acting["control"] = lambda t, q, v: part.between.forces_at(np.array([min(t, end)]))[0]
         if part.held:
             # From this sample to the next they stay what they are.
-            given["control"] = lambda t, q, v: part.tau[k]
+            acting["control"] = lambda t, q, v: part.tau[k]
     around = slice(max(k - 1, 0), k + 3)
     near_by = replace(part, t=part.t[around], wrenches={f: w[around] for f, w in part.wrenches.items()})
     if part.wrenches:
-        given["forces"] = {
+        acting["forces"] = {
             f: lambda t, f=f: near_by.between.wrenches_at(np.array([min(t, end)]))[f][0]
             for f in part.wrenches
         }
     run = simulate(
         part.system, part.q[k], part.v[k], end - float(part.t[k]), start=float(part.t[k]), progress=False,
-        samples=[part.t[k], *asked, end], check=False, near={j: x[k] for j, x in part.loop_positions.items()}, **given,
+        samples=[part.t[k], *asked, end], check=False, near={j: x[k] for j, x in part.loop_positions.items()}, **acting,
     )  # fmt: skip
     at = 1 + np.searchsorted(asked, times)
     return run.q[at], run.v[at]

@@ -41,7 +41,7 @@ class BetweenSamples:
         if same and np.array_equal(tau, part.tau[..., 1:, :]):
             return start, part.acceleration[..., 1:, :]
         wrenches, driven = (
-            {name: x[..., 1:, :] for name, x in given.items()} for given in (part.wrenches, part.driven)
+            {name: x[..., 1:, :] for name, x in rows.items()} for rows in (part.wrenches, part.driven)
         )
         q, v = part.q[..., 1:, :], part.v[..., 1:, :]
         return start, loads.accelerations(part.system, q, v, tau, wrenches, driven, besides)
@@ -68,7 +68,7 @@ class BetweenSamples:
             return held
         # Drives feel it where control forces jump, but not before.
         wrenches, driven = (
-            {name: x[..., 1:, :] for name, x in given.items()} for given in (part.wrenches, part.driven)
+            {name: x[..., 1:, :] for name, x in rows.items()} for rows in (part.wrenches, part.driven)
         )
         with suppress(CatenaError):
             held = loads.with_drives(

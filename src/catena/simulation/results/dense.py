@@ -35,13 +35,13 @@ def ground(ground: Any) -> None:
     """Give the distance h of the two nodes, the part s of it that has passed, and whether vdot is known at its end."""
     ground.h = ground.distance
     ground.s = ground.part
-    ground.told = ground.known
+    ground.knows_vdot = ground.known
 
 
 @base_to_tip
 def between(body: Any, parent: Any) -> None:
     """Interpolate q and v at the part s of the way from (q, v, vdot) at one node to those at the next."""
-    body.h, body.s, body.told = parent.h, parent.s, parent.told
+    body.h, body.s, body.knows_vdot = parent.h, parent.s, parent.knows_vdot
     body.q_between, body.qd_between = state_between(
         body.joint,
         body.h,
@@ -49,16 +49,16 @@ def between(body: Any, parent: Any) -> None:
         (body.q, body.qd, body.qdd),
         (body.q_next, body.qd_next),
         body.qdd_next,
-        body.told,
+        body.knows_vdot,
     )
 
 
 def state_between(
     joint: JointKind, h: Any, s: Any, begin: tuple[Any, Any, Any], after: tuple[Any, Any], vdot: Any = None,
-    told: Any = 0.0,
+    knows_vdot: Any = 0.0,
 ) -> tuple[Any, Any]:  # fmt: skip
     """Return q and v of a joint at the part s of a time h that begins with q, v and vdot and ends with q and v; `vdot`
-    at its end counts where it is `told`."""
+    at its end counts where it is `knows_vdot`."""
     q, v, acceleration = begin
     start, end = np.zeros(joint.nv), joint.difference(q, after[0])
     d0, d1 = joint.local_rate(start, v), joint.local_rate(end, after[1])
@@ -67,8 +67,8 @@ def state_between(
     quartic = [c - (12.0 * x / h - 6.0 * (a + b)) / h for x, a, b, c in zip(end, d0, d1, e0)]
     e1 = array(quartic)
     if vdot is not None:
-        given = local_acceleration(joint, end, d1, after[1], vdot)
-        e1 = array([where(less(0.5, told), x, y) for x, y in zip(given, quartic)])
+        exact = local_acceleration(joint, end, d1, after[1], vdot)
+        e1 = array([where(less(0.5, knows_vdot), x, y) for x, y in zip(exact, quartic)])
     (p, p0, p00, p1, p11), (r, r0, r00, r1, r11) = hermite(s)
     xi = array(
         [
@@ -116,8 +116,8 @@ def local_acceleration(joint: JointKind, xi: Any, rate: Any, v: Any, vdot: Any) 
     x, _, y = (array([column[k] for k in range(joint.nv)]) for column in columns)
     L_v = casadi.vertcat(*[casadi.SX(entry) for entry in joint.local_rate(x, y)])
     turning = casadi.densify(casadi.jtimes(L_v, columns[0], columns[1]))
-    given = [casadi.vertcat(*[casadi.SX(entry) for entry in part]) for part in (xi, rate, v)]
-    (turning,) = casadi.substitute([turning], columns, given)
+    values = [casadi.vertcat(*[casadi.SX(entry) for entry in part]) for part in (xi, rate, v)]
+    (turning,) = casadi.substitute([turning], columns, values)
     if is_symbolic(xi) or is_symbolic(rate) or is_symbolic(v):
         return array([plain[k] + turning[k] for k in range(joint.nv)])
     return plain + np.array(casadi.DM(turning)).ravel()

@@ -107,9 +107,9 @@ class RunResult:
     def _kept(self, keep: Keep, times: np.ndarray, q: np.ndarray, v: np.ndarray) -> dict[str, np.ndarray]:
         """Return the signals that are asked for: one number for each state (...), or at samples (..., samples)."""
         run = self.run
-        found = {} if run.tally is None else run.tally.told()
+        found = {} if run.tally is None else run.tally.results()
         if run.step_tally is not None:
-            found |= run.step_tally.told(run.mover.carried_for(run.step_tally), run.start)  # type: ignore[attr-defined]
+            found |= run.step_tally.results(run.mover.carried_for(run.step_tally), run.start)  # type: ignore[attr-defined]
         for one in keep.last:
             found[one.name] = one.on(run.system, run.named)(*run.nodes.last())
         found = {name: x.reshape(run.batch) for name, x in found.items()}
@@ -139,8 +139,8 @@ class RunResult:
 
         def compute() -> dict[str, np.ndarray]:
             states = (x.reshape(-1, *x.shape[-2:]) for x in (q, v))
-            given = acting.wrenches_over(times, *states)
-            return {frame: wrench.reshape(*q.shape[:-1], 6) for frame, wrench in given.items()}
+            wrenches = acting.wrenches_over(times, *states)
+            return {frame: wrench.reshape(*q.shape[:-1], 6) for frame, wrench in wrenches.items()}
 
         return compute() if acting.asks_wrenches else OnDemand(tuple(acting.forces), compute)
 

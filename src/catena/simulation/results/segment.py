@@ -96,10 +96,10 @@ class Segment(Energies):
         return type(self), tuple(dict(x) if isinstance(x, Mapping) else x for x in values)
 
     def __repr__(self) -> str:
-        return f"Segment({self.system.mechanism.name!r}, {self.told})"
+        return f"Segment({self.system.mechanism.name!r}, {self.summary})"
 
     @property
-    def told(self) -> str:
+    def summary(self) -> str:
         """Return how many motions, samples and steps it has, in words."""
         batch = f"{self.batch} states, " if self.batch else ""
         return f"{batch}{len(self.t)} samples from {self.t[0]:g} s to {self.t[-1]:g} s, {self.steps} steps"
@@ -125,8 +125,8 @@ class Segment(Energies):
             ) from None
         over = self.q.shape[:-1]
         rows: dict[str, Any] = {
-            what: {name: np.broadcast_to(x, (*over, x.shape[-1]))[index] for name, x in given.items()}
-            for what, given in self._rows.items()
+            what: {name: np.broadcast_to(x, (*over, x.shape[-1]))[index] for name, x in by_name.items()}
+            for what, by_name in self._rows.items()
         }
         events = tuple(replace(event, state=()) for event in self.events if event.state == tuple(index))
         return replace(
@@ -145,7 +145,7 @@ class Segment(Energies):
             return np.broadcast_to(x, (*over, *own)).reshape(-1, over[-1], *own)[states].reshape(*count, *own)
 
         rows: dict[str, Any] = {
-            what: {name: taken(x, 1) for name, x in given.items()} for what, given in self._rows.items()
+            what: {name: taken(x, 1) for name, x in by_name.items()} for what, by_name in self._rows.items()
         }
         events = tuple(
             replace(event, state=numbers[event.state]) for event in self.events if event.state in numbers
@@ -272,11 +272,13 @@ class Segment(Energies):
     def picked(self, k: np.ndarray) -> Segment:
         """Return this run at some of its samples, given by number in order."""
 
-        def rows(given: Mapping[str, np.ndarray], axis: int) -> Mapping[str, np.ndarray]:
+        def rows(by_name: Mapping[str, np.ndarray], axis: int) -> Mapping[str, np.ndarray]:
             # What nobody has looked at yet stays so.
-            return OnDemand(tuple(given), lambda: {n: np.take(x, k, axis=axis) for n, x in given.items()})
+            return OnDemand(tuple(by_name), lambda: {n: np.take(x, k, axis=axis) for n, x in by_name.items()})
 
-        found: dict[str, Any] = {what: rows(given, -2) for what, given in self._rows.items() if len(given)}
+        found: dict[str, Any] = {
+            what: rows(by_name, -2) for what, by_name in self._rows.items() if len(by_name)
+        }
         return replace(
             self, t=self.t[k], q=self.q[..., k, :], v=self.v[..., k, :], tau=self.tau[..., k, :],
             work=rows(self.work, -1), **found, held=self.held and len(k) == len(self.t),

@@ -243,8 +243,10 @@ def sizing(run: Trajectory, motors: Mapping[str, TriedMotor] | None = None) -> S
     `motors` tries others: by joint, what `add_actuator` takes (`name`, `components`, `gear`, `limits`,
     `no_load_speed`). The motion stays as it was, so that they are asked for the same.
     """
-    given = motors if motors is not None else {}
-    if not isinstance(given, Mapping) or not all(isinstance(about, Mapping) for about in given.values()):
+    by_joint = motors if motors is not None else {}
+    if not isinstance(by_joint, Mapping) or not all(
+        isinstance(about, Mapping) for about in by_joint.values()
+    ):
         raise StateError(
             f"motors are {shown(motors)}; give them by joint, as {{'elbow': {{'gear': 50, 'limits': 2.0}}}}."
         )
@@ -252,7 +254,7 @@ def sizing(run: Trajectory, motors: Mapping[str, TriedMotor] | None = None) -> S
     actuators: dict[str, Actuator] = {}
     for mechanism in mechanisms:
         actuators |= {name: x for name, x in mechanism.actuators.items() if name not in actuators}
-    tried = {joint: _tried(mechanisms, joint, about) for joint, about in given.items()}
+    tried = {joint: _tried(mechanisms, joint, about) for joint, about in by_joint.items()}
     chosen = [actuator for actuator in actuators.values() if actuator.joint not in tried]
     uses = [use for actuator in (*chosen, *tried.values()) for use in _uses(run, actuator)]
     covered = {(use.joint, use.component) for use in uses}
@@ -328,15 +330,15 @@ def _integrals(t: np.ndarray, u: np.ndarray, s: np.ndarray, is_held: bool) -> di
     u1 = u0 if is_held else u[..., 1:]
     cuts = np.sort(np.stack([_crossing(u0, u1), _crossing(s0, s1)]), axis=0)
     edges = np.stack([np.zeros_like(u0), cuts[0], cuts[1], np.ones_like(u0)])
-    given, returned = np.zeros(u.shape[:-1]), np.zeros(u.shape[:-1])
+    spent, returned = np.zeros(u.shape[:-1]), np.zeros(u.shape[:-1])
     for a, b in zip(edges[:-1], edges[1:], strict=True):
         work = (b - a) * h * _simpson(a, b, u0, u1, s0, s1)
-        given = given + np.sum(np.maximum(work, 0.0), axis=-1)
+        spent = spent + np.sum(np.maximum(work, 0.0), axis=-1)
         returned = returned - np.sum(np.minimum(work, 0.0), axis=-1)
     return {
         "effort": np.sum(h * (u0 * u0 + u0 * u1 + u1 * u1) / 3.0, axis=-1),
         "speed": np.sum(h * (s0 * s0 + s0 * s1 + s1 * s1) / 3.0, axis=-1),
-        "given": given,
+        "given": spent,
         "returned": returned,
     }
 

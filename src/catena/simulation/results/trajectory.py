@@ -71,16 +71,16 @@ class Trajectory(AcrossSegments, Energies, Extremes, Presentable):
             raise StateError(f"A trajectory is made of a list of segments or runs; found {shown(segments)}.")
         parts: list[Segment] = []
         changes = list(transitions)
-        for given in segments:
-            if isinstance(given, Trajectory):
-                parts += given.segments
-                changes += given.transitions
-                note = note or given.note
-            elif isinstance(given, Segment):
-                parts.append(given)
+        for part in segments:
+            if isinstance(part, Trajectory):
+                parts += part.segments
+                changes += part.transitions
+                note = note or part.note
+            elif isinstance(part, Segment):
+                parts.append(part)
             else:
                 raise StateError(
-                    f"A trajectory is made of segments or runs, at least one; found {shown(given)}."
+                    f"A trajectory is made of segments or runs, at least one; found {shown(part)}."
                 )
         if not parts:
             raise StateError("A trajectory is made of segments or runs, at least one; found none.")
@@ -110,9 +110,9 @@ class Trajectory(AcrossSegments, Energies, Extremes, Presentable):
         as `wrenches` and `work`."""
         if not isinstance(system, System):
             raise StateError(f"Trajectory.of: {shown(system)} is no system; give what m.system() returns.")
-        given = {"t": t, "q": q, "v": v, "tau": tau if tau is not None else np.zeros(np.shape(v))}
+        arrays = {"t": t, "q": q, "v": v, "tau": tau if tau is not None else np.zeros(np.shape(v))}
         rows: dict[str, np.ndarray] = {}
-        for name, x in given.items():
+        for name, x in arrays.items():
             try:
                 rows[name] = np.array(real_array(x), dtype=np.float64)
             except (TypeError, ValueError) as error:
@@ -138,7 +138,7 @@ class Trajectory(AcrossSegments, Energies, Extremes, Presentable):
     def __repr__(self) -> str:
         name, parts = repr(self.segments[0].system.mechanism.name), len(self.segments)
         if parts == 1:
-            return f"Trajectory({name}, {self.segments[0].told})"
+            return f"Trajectory({name}, {self.segments[0].summary})"
         batch = f"{self.batch} states, " if self.batch else ""
         return (
             f"Trajectory({name}, {batch}{parts} segments, {len(self.t)} samples from {self.t[0]:g} s to "
@@ -271,9 +271,7 @@ class Trajectory(AcrossSegments, Energies, Extremes, Presentable):
         return np.clip(asked, part.t[0], part.t[-1])
 
     @staticmethod
-    def load(
-        path: PathLike, system: System | None = None, kinds: Iterable[type[Any] | str] = ()
-    ) -> Trajectory:
+    def load(path: PathLike, system: System | None = None, kinds: Iterable[type | str] = ()) -> Trajectory:
         """Read a run from a .nc or .h5 file; its mechanism comes from the file unless a system is given. `kinds` are
         those of your own that it may use."""
         from catena.simulation.results.recording import load_run
@@ -281,9 +279,9 @@ class Trajectory(AcrossSegments, Energies, Extremes, Presentable):
         return load_run(path, system, kinds)
 
 
-def _require_fields(who: str, given: Mapping[str, Any]) -> None:
+def _require_fields(who: str, named: Mapping[str, Any]) -> None:
     """Raise unless all names are those of fields of a segment."""
     known = [each.name for each in fields(Segment)]
-    for name in given:
+    for name in named:
         if name not in known:
             raise StateError(f"{who}: a segment has no {name!r}; it has {', '.join(known)}.")

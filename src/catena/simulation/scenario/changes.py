@@ -2,26 +2,50 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Required, TypedDict
+
+from numpy.typing import ArrayLike
 
 from catena.errors import StateError
 from catena.joints import JointKind
 from catena.mechanism import Mechanism
+from catena.mechanism.placed_mechanism import PlacedMechanism
 from catena.mechanism.validation import known
 from catena.simulation.guards.common_events import at_time
 from catena.simulation.guards.events import Event
 from catena.simulation.scenario.frozen import frozen
+from catena.spatial import Pose
 from catena.validation import entries, is_finite, shown
 
 ACTIONS = ("unlock", "detach", "attach", "lock", "free", "fix")
 """What a change may do, in the order in which it does so."""
 NEEDED = ("name", "parent", "child", "kind")
-OPTIONS = (
-    "in_parent", "in_child", "damping", "friction", "limits", "actuated", "limit_stiffness", "limit_damping",
-    "armature", "velocity_limit", "static_friction", "stribeck_velocity",
-)  # fmt: skip
+
+
+class JointToAttach(TypedDict, total=False):
+    """The arguments of `Mechanism.attach` by name."""
+
+    name: Required[str]
+    parent: Required[str]
+    child: Required[str]
+    kind: Required[JointKind]
+    in_parent: Pose
+    in_child: Pose
+    damping: ArrayLike
+    friction: ArrayLike
+    limits: ArrayLike | None
+    actuated: bool | Iterable[bool]
+    limit_stiffness: ArrayLike | None
+    limit_damping: ArrayLike
+    armature: ArrayLike | None
+    velocity_limit: ArrayLike | None
+    static_friction: ArrayLike | None
+    stribeck_velocity: ArrayLike | None
+
+
+OPTIONS = tuple(key for key in JointToAttach.__annotations__ if key not in NEEDED)
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,7 +63,7 @@ class Change:
     lock: str | Sequence[str] = ()
     unlock: str | Sequence[str] = ()
     detach: str | Sequence[str] = ()
-    attach: Mapping[str, Any] | Sequence[Mapping[str, Any]] = ()
+    attach: JointToAttach | Sequence[JointToAttach] = ()
     free: bool = False
     fix: bool = False
 
@@ -53,14 +77,14 @@ class Change:
         elif not isinstance(self.event, str):
             raise StateError(f"Change: event is {shown(self.event)}; give the name of an event.")
         for what in ("lock", "unlock", "detach"):
-            given = getattr(self, what)
+            value = getattr(self, what)
             try:
-                names = entries(given)
+                names = entries(value)
             except ValueError:
                 names = (None,)
             if not all(isinstance(name, str) for name in names):
                 raise StateError(
-                    f"{self.label}: {what} is {shown(given)}; name a joint, or a list of joints."
+                    f"{self.label}: {what} is {shown(value)}; name a joint, or a list of joints."
                 )
             object.__setattr__(self, what, names)
         for what in ("free", "fix"):
@@ -77,20 +101,20 @@ class Change:
         if not any(getattr(self, what) for what in ACTIONS):
             raise StateError(f"{self.label}: it changes nothing; give one of {', '.join(ACTIONS)}.")
 
-    def _check_joint(self, given: Any) -> None:
-        if not isinstance(given, Mapping):
+    def _check_joint(self, arguments: Any) -> None:
+        if not isinstance(arguments, Mapping):
             raise StateError(
-                f"{self.label}: attach is {shown(given)}; give the arguments of m.attach by name."
+                f"{self.label}: attach is {shown(arguments)}; give the arguments of m.attach by name."
             )
-        for key in given:
+        for key in arguments:
             if key not in (*NEEDED, *OPTIONS):
                 raise StateError(
                     f"{self.label}: attach has no argument {shown(key)}; there are {', '.join((*NEEDED, *OPTIONS))}."
                 )
         for key in NEEDED:
             wanted = JointKind if key == "kind" else str
-            if not isinstance(given.get(key), wanted):
-                found = f"is {shown(given[key])}" if key in given else "is missing"
+            if not isinstance(arguments.get(key), wanted):
+                found = f"is {shown(arguments[key])}" if key in arguments else "is missing"
                 what = "a joint kind such as ct.Revolute('z')" if key == "kind" else "a name"
                 raise StateError(f"{self.label}: attach: {key} {found}; give {what}.")
 
@@ -104,17 +128,15 @@ class Change:
         """Return the names of the joints that it makes."""
         return tuple(one["name"] for one in self.attach)  # type: ignore[index]
 
-    def of(self, mechanism: Mechanism, here: Any) -> Mechanism:
+    def of(self, mechanism: Mechanism, here: PlacedMechanism) -> Mechanism:
         """Return a mechanism changed so, with bodies where the configuration `here` has them."""
         if self.unlock:
             mechanism = mechanism.unlock(list(self.unlock))
         if self.detach:
             mechanism = mechanism.detach(list(self.detach))
-        for one in self.attach:
-            given = dict(one)  # type: ignore[arg-type]
-            # All of them are taken out before the rest is unpacked, which a generator here would be too late for.
-            needed = [given.pop(key) for key in NEEDED]
-            mechanism = mechanism.attach(*needed, at=here, **given)
+        joint: Any
+        for joint in self.attach:
+            mechanism = mechanism.attach(**joint, at=here)
         if self.lock:
             mechanism = mechanism.lock(list(self.lock), at=here)
         if self.free:
@@ -134,12 +156,18 @@ class Change:
         return "; ".join(words)
 
 
-def change_list(given: Any) -> tuple[Change, ...]:
+def change_list(changes: Any) -> tuple[Change, ...]:
     """Return changes from one or many."""
     try:
-        listed = given if type(given) is tuple else (given,) if isinstance(given, Change) else entries(given)
+        listed = (
+            changes
+            if type(changes) is tuple
+            else (changes,)
+            if isinstance(changes, Change)
+            else entries(changes)
+        )
     except ValueError:
-        listed = (given,)
+        listed = (changes,)
     for change in listed:
         if not isinstance(change, Change):
             raise StateError(f"changes holds {shown(change)}; give a list of ct.Change.")

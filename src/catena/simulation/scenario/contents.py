@@ -93,8 +93,8 @@ def contents(value: Any, opaque: Opaque | None = None, place: str = "", depth: i
     if isinstance(value, Mechanism):
         # The order of parts is that of the coordinates.
         parts = {name: tuple(x.values()) for name, x in vars(value).items() if isinstance(x, dict)}
-        told = tuple((name, *map(inner, x)) for name, x in parts.items() if x)
-        return ("mechanism", value.name, inner(value.gravity), inner(value.initial), *told)
+        listed = tuple((name, *map(inner, x)) for name, x in parts.items() if x)
+        return ("mechanism", value.name, inner(value.gravity), inner(value.initial), *listed)
     if isinstance(value, type):
         return ("class", _name(value)) if _is_known(value) else _unknown(value, opaque, place)
     if (
@@ -149,13 +149,13 @@ def _of_object(value: Any, inner: Callable[..., Any], opaque: Opaque | None, pla
             *((name, inner(getattr(value, name), place=_in(place, name))) for name in names),
         )
     try:
-        made, given, *rest = value.__reduce_ex__(4)
+        made, arguments, *rest = value.__reduce_ex__(4)
     except Exception:
         return _unknown(value, opaque, place)
     if isinstance(made, types.FunctionType) and made is not new_object and not _is_known(made):
         return _unknown(value, opaque, place)
     state = [list(entry) if hasattr(entry, "__next__") else entry for entry in rest]
-    return ("object", kind, inner(list(given), place=place), inner(state, place=place))
+    return ("object", kind, inner(list(arguments), place=place), inner(state, place=place))
 
 
 def _unknown(value: Any, opaque: Opaque | None, place: str) -> Any:

@@ -6,8 +6,11 @@ import inspect
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from numpy.typing import ArrayLike
+
 from catena.errors import StateError
 from catena.simulation.control import Controller, Sum
+from catena.simulation.problem import Control
 from catena.simulation.scenario.formulas import as_followed
 from catena.simulation.scenario.frozen import FrozenMapping, frozen
 from catena.system import System
@@ -30,7 +33,7 @@ class Described:
     joints at the start and the named numbers of the scenario by these.
     """
 
-    def __init__(self, make: Callable[..., Any], *arguments: Any, **keywords: Any) -> None:
+    def __init__(self, make: Callable[..., Control], *arguments: Any, **keywords: Any) -> None:
         if not callable(make):
             raise StateError(f"Described: {shown(make)} cannot be called; give a controller such as ct.PID.")
         self.make = make
@@ -46,9 +49,9 @@ class Described:
         sorts = {name: one.kind for name, one in signature.parameters.items()}
         # Arguments are known by their names, however they were given.
         named = [name for name in list(bound.arguments)[1:] if sorts[name] in NAMED]
-        told = {name: bound.arguments[name] for name in named if name not in MORE or name in keywords}
+        by_name = {name: bound.arguments[name] for name in named if name not in MORE or name in keywords}
         rest = next((name for name, sort in sorts.items() if sort is inspect.Parameter.VAR_KEYWORD), "")
-        self.keywords: Mapping[str, Any] = FrozenMapping({**told, **bound.arguments.get(rest, {})})
+        self.keywords: Mapping[str, Any] = FrozenMapping({**by_name, **bound.arguments.get(rest, {})})
         several = next((name for name, sort in sorts.items() if sort is inspect.Parameter.VAR_POSITIONAL), "")
         self.arguments: tuple[Any, ...] = frozen(bound.arguments.get(several, ()))
 
@@ -62,20 +65,22 @@ class Described:
         """Return the descriptions whose controllers are added, itself unless it is a sum."""
         return self.arguments if self.make is together else (self,)
 
-    def on(self, system: System, initial: Mapping[str, Any], parameters: Mapping[str, float]) -> Any:
+    def on(
+        self, system: System, initial: Mapping[str, ArrayLike], parameters: Mapping[str, float]
+    ) -> Control | None:
         """Return the controller of a system, for positions of joints at the start and named numbers. Joints that were
         there at the start, and are gone or locked by now, are left out; None if none is left to follow anything."""
         wanted = inspect.signature(self.make).parameters
-        given = {name: _still_there(value, system, initial) for name, value in self.keywords.items()}
+        arguments = {name: _still_there(value, system, initial) for name, value in self.keywords.items()}
         for name in FOLLOWED:
-            if self.keywords.get(name) and not given[name]:
+            if self.keywords.get(name) and not arguments[name]:
                 return None
         for name in ("reference", "path"):
-            if name in given:
-                given[name] = as_followed(given[name], parameters, f"{self.name}: {name}")
+            if name in arguments:
+                arguments[name] = as_followed(arguments[name], parameters, f"{self.name}: {name}")
         known = {"initial": initial, "parameters": parameters}
-        more = {name: known[name] for name in MORE if name in wanted and name not in given}
-        return self.make(system, *self.arguments, **given, **more)
+        more = {name: known[name] for name in MORE if name in wanted and name not in arguments}
+        return self.make(system, *self.arguments, **arguments, **more)
 
     def __repr__(self) -> str:
         listed = [*map(repr, self.arguments), *(f"{name}={value!r}" for name, value in self.keywords.items())]
@@ -83,15 +88,15 @@ class Described:
 
 
 def together(
-    system: System, *parts: Described, initial: Mapping[str, Any], parameters: Mapping[str, float]
+    system: System, *parts: Described, initial: Mapping[str, ArrayLike], parameters: Mapping[str, float]
 ) -> Controller:
     """Return the sum of described controllers."""
     made = [part.on(system, initial, parameters) for part in parts]
     return Sum(*(part for part in made if part is not None))
 
 
-def _still_there(given: Any, system: System, initial: Mapping[str, Any]) -> Any:
+def _still_there(argument: Any, system: System, initial: Mapping[str, ArrayLike]) -> Any:
     """A mapping by joint without the joints that carried coordinates at the start and do so no more."""
-    if not isinstance(given, Mapping):
-        return given
-    return {name: value for name, value in given.items() if name not in initial or name in system.joints}
+    if not isinstance(argument, Mapping):
+        return argument
+    return {name: value for name, value in argument.items() if name not in initial or name in system.joints}

@@ -20,6 +20,7 @@ from catena.mechanism import Mechanism
 from catena.simulation.acting.external import ExternalWrench
 from catena.simulation.acting.symbols import stack
 from catena.simulation.control.symbolic import SymbolicControl
+from catena.simulation.problem import Control, ForcesByFormula
 from catena.simulation.references import Constant, Function, is_reference
 from catena.spatial import Pose
 from catena.spatial.scalars import is_symbolic
@@ -72,32 +73,36 @@ class FormulaOfTime:
         return [_value(row, values) for row in self._rows]
 
 
-def as_followed(given: Any, parameters: Mapping[str, float], who: str) -> Any:
+def as_followed(source: Any, parameters: Mapping[str, float], who: str) -> Any:
     """Return what joints or a frame should follow, with references in the place of formulas: of one joint, or of many
     by name."""
-    if isinstance(given, Mapping):
-        return {name: as_followed(value, parameters, f"{who} of {name!r}") for name, value in given.items()}
-    if is_text(given):
-        return Function(FormulaOfTime(given, parameters, who))
-    return given
+    if isinstance(source, Mapping):
+        return {name: as_followed(value, parameters, f"{who} of {name!r}") for name, value in source.items()}
+    if is_text(source):
+        return Function(FormulaOfTime(source, parameters, who))
+    return source
 
 
-def as_motion(given: Any, parameters: Mapping[str, float], who: str) -> Any:
+def as_motion(source: Any, parameters: Mapping[str, float], who: str) -> Any:
     """Return the motion of a joint: a reference in the place of a formula or of numbers."""
-    found = as_followed(given, parameters, who)
+    found = as_followed(source, parameters, who)
     if isinstance(found, Pose) or is_reference(found) or callable(found):
         return found
     return Constant(found)
 
 
-def as_wrench(given: Any, parameters: Mapping[str, float], frame: str) -> Any:
+def as_wrench(source: Any, parameters: Mapping[str, float], frame: str) -> Any:
     """Return the wrench on a frame, with what makes a function for a system in the place of six formulas or numbers."""
-    told = (
-        given if isinstance(given, ExternalWrench) else ExternalWrench(given) if is_numbers(given) else None
+    wrench = (
+        source
+        if isinstance(source, ExternalWrench)
+        else ExternalWrench(source)
+        if is_numbers(source)
+        else None
     )
-    if told is None or not isinstance(told.function, tuple):
-        return given
-    return replace(told, function=WrenchFormulas(told.function, parameters, f"wrench on {frame!r}"))
+    if wrench is None or not isinstance(wrench.function, tuple):
+        return source
+    return replace(wrench, function=WrenchFormulas(wrench.function, parameters, f"wrench on {frame!r}"))
 
 
 @dataclass(frozen=True, eq=False)
@@ -137,15 +142,15 @@ def of_state(
 
 def formula_control(
     system: System,
-    forces: Mapping[str, Any],
+    forces: ForcesByFormula,
     rate: float | None = None,
     *,
     parameters: Mapping[str, float] | None = None,
-) -> Any:
+) -> Control:
     """Return the controller that gives joints the `forces` of formulas, {joint: formula or number, or a list of them},
     with named numbers from `parameters`. It compiles into the step where all joints carry coordinates."""
     named = {} if parameters is None else parameters
-    read = {joint: rows(_list(given), f"force of joint {joint!r}") for joint, given in forces.items()}
+    read = {joint: rows(_list(force), f"force of joint {joint!r}") for joint, force in forces.items()}
     for joint, entries in read.items():
         who = f"force of joint {joint!r}"
         check_joint(joint, system.mechanism, who)
@@ -210,20 +215,20 @@ def check_names(
         _unknown(formula, first, [*words, *parameters, *joints], who)
 
 
-def joints_in(told: Any, mechanism: Mechanism) -> list[str]:
+def joints_in(source: Any, mechanism: Mechanism) -> list[str]:
     """Return the joints whose coordinates the formulas in a value look at, be it a formula, a list, a mapping, or a
     description that holds them. What is no formula looks at nothing."""
-    if isinstance(told, Mapping):
-        return [name for value in told.values() for name in joints_in(value, mechanism)]
-    if isinstance(told, list | tuple):
-        return [name for value in told for name in joints_in(value, mechanism)]
-    if isinstance(told, ExternalWrench):
-        return joints_in(told.function, mechanism)
-    if not isinstance(told, str):
-        inside = (getattr(told, what, ()) for what in ("arguments", "keywords"))
+    if isinstance(source, Mapping):
+        return [name for value in source.values() for name in joints_in(value, mechanism)]
+    if isinstance(source, list | tuple):
+        return [name for value in source for name in joints_in(value, mechanism)]
+    if isinstance(source, ExternalWrench):
+        return joints_in(source.function, mechanism)
+    if not isinstance(source, str):
+        inside = (getattr(source, what, ()) for what in ("arguments", "keywords"))
         return [name for value in inside for name in joints_in(value, mechanism)]
     try:
-        names = parse(told).names
+        names = parse(source).names
     except FormulaError:
         return []
     words = (part for name in names for part in (name if isinstance(name, tuple) else (name,)))
@@ -280,20 +285,20 @@ def _getter(
 
 def _entry(parts: tuple[str | int, ...], size: int, formula: ParsedFormula, who: str) -> int:
     """Which of the entries of a joint or frame a name means."""
-    told = str(parts[0])
+    word = str(parts[0])
     if len(parts) > 2 or (len(parts) == 2 and not isinstance(parts[1], int)):
-        _wrong(formula, told, f"{told} has entries that are counted: {told}[0]", who)
+        _wrong(formula, word, f"{word} has entries that are counted: {word}[0]", who)
     if len(parts) == 1 and size != 1:
         _wrong(
             formula,
-            told,
-            f"{told} has {size} entries: write {told}[0] to {told}[{size - 1}] for one of them",
+            word,
+            f"{word} has {size} entries: write {word}[0] to {word}[{size - 1}] for one of them",
             who,
         )
     k = parts[1] if len(parts) == 2 else 0
     assert isinstance(k, int)
     if k >= size:
-        _wrong(formula, told, f"{told} has {size} entries, counted from 0, and no {k}", who)
+        _wrong(formula, word, f"{word} has {size} entries, counted from 0, and no {k}", who)
     return k
 
 
@@ -323,8 +328,8 @@ def _one(x: Any) -> Any:
     return x.item() if isinstance(x, np.ndarray) and x.dtype == object else x
 
 
-def _list(given: Any) -> list[Any]:
-    return list(given) if type(given) in (list, tuple, np.ndarray) else [given]
+def _list(value: Any) -> list[Any]:
+    return list(value) if type(value) in (list, tuple, np.ndarray) else [value]
 
 
 def _unknown(formula: ParsedFormula, word: str, names: list[str], who: str) -> NoReturn:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypedDict
 
 from catena.errors import StateError
 from catena.validation import entries, shown
@@ -13,8 +13,13 @@ WORDS = ("positions", "velocities", "forces", "energy", "power", "reactions", "c
 """What `run.plot` draws besides joints, frames and bodies by name."""
 PICTURES = (".png", ".pdf", ".svg", ".jpg")
 """The endings of pictures."""
-VIEW = ("traces", "forces")
-"""The options of `run.view` that belong to a scenario."""
+
+
+class ViewOptions(TypedDict, total=False):
+    """The options of `run.view` that belong to a scenario."""
+
+    traces: Sequence[str]
+    forces: bool
 
 
 @dataclass(frozen=True)
@@ -45,12 +50,12 @@ class Plot:
             raise StateError(f"Plot: file is {shown(self.file)}; let it end in {', '.join(PICTURES)}.")
 
 
-def plot_list(given: Any) -> tuple[Plot, ...]:
+def plot_list(plots: Any) -> tuple[Plot, ...]:
     """Return pictures from one or many."""
     try:
-        listed = (given,) if isinstance(given, Plot) else entries(given)
+        listed = (plots,) if isinstance(plots, Plot) else entries(plots)
     except ValueError:
-        listed = (given,)
+        listed = (plots,)
     for plot in listed:
         if not isinstance(plot, Plot):
             raise StateError(f"plots holds {shown(plot)}; give a list of ct.Plot.")

@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import MISSING, dataclass, field, fields, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypedDict
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -19,22 +19,21 @@ from catena.simulation.acting.external import as_wrench
 from catena.simulation.arguments import event_list, initial_state, sample_times, time_span
 from catena.simulation.contacts import Contact, Stop, tips_apart
 from catena.simulation.guards.events import Event, distinct
-from catena.simulation.keeping import Keep
+from catena.simulation.keeping import Choice, Keep
 from catena.simulation.problem import (
     Applied,
     Control,
     ForcesByFormula,
-    Prescribed,
     check_coordinates,
     check_settings,
 )
-from catena.simulation.references.protocol import is_reference
+from catena.simulation.references.protocol import Prescribed, is_reference
 from catena.simulation.scenario.changes import Change, change_list, check_changes
 from catena.simulation.scenario.contents import contents, digest, same
 from catena.simulation.scenario.described import Described, together
 from catena.simulation.scenario.formulas import formula_control, is_text, joints_in
 from catena.simulation.scenario.frozen import FrozenMapping, frozen
-from catena.simulation.scenario.plots import VIEW, WORDS, Plot, plot_list
+from catena.simulation.scenario.plots import WORDS, Plot, ViewOptions, plot_list
 from catena.simulation.scenario.resolving import motions, named_numbers
 from catena.simulation.stepping.drift import Remedy
 from catena.system import System
@@ -46,11 +45,17 @@ if TYPE_CHECKING:
     from catena.simulation.results.trajectory import Trajectory
     from catena.simulation.scenario.stream import Stream
 
-PLAN = ("root", "cut", "keep", "accuracy")
-"""The arguments of `Mechanism.system` that a scenario may say."""
+
+class PlanOptions(TypedDict, total=False):
+    """The arguments of `Mechanism.system` that a scenario may say."""
+
+    root: str
+    cut: Iterable[str]
+    keep: Iterable[str]
+    accuracy: float
 
 
-def _nothing() -> Mapping[str, Any]:
+def _nothing() -> Any:
     return FrozenMapping({})
 
 
@@ -80,7 +85,7 @@ class Scenario:
     velocity: ArrayLike | Mapping[str, ArrayLike] | None = None
     drives: Mapping[str, Prescribed | ArrayLike | str] = field(default_factory=_nothing)
     control: Control | Described | ForcesByFormula | Sequence[Described] | None = None
-    wrenches: Mapping[str, Applied | Sequence[Any]] = field(default_factory=_nothing)
+    wrenches: Mapping[str, Applied | Sequence[str | float]] = field(default_factory=_nothing)
     contacts: Sequence[Contact | Stop | TipContact] | Contact | Stop | TipContact = ()
     events: Sequence[Event | Control] | Event | Control = ()
     changes: Sequence[Change] | Change = ()
@@ -94,10 +99,10 @@ class Scenario:
     drift: str | Remedy = "projection"
     samples: int | ArrayLike | None = None
     near: Mapping[str, ArrayLike] = field(default_factory=_nothing)
-    plan: Mapping[str, Any] = field(default_factory=_nothing)
+    plan: PlanOptions = field(default_factory=_nothing)
     plots: Sequence[Plot] | Plot = ()
-    view: Mapping[str, Any] = field(default_factory=_nothing)
-    keep: str | Sequence[str] | Mapping[str, Any] | None = None
+    view: ViewOptions = field(default_factory=_nothing)
+    keep: Choice | None = None
     coordinates: str = "joint"
     independent: str | Sequence[str] | None = None
 
@@ -118,10 +123,10 @@ class Scenario:
             raise StateError(f"Scenario: the mechanism is {shown(self.mechanism)}; give a ct.Mechanism.")
         self._set("mechanism", self.mechanism.copy())
         for name in ("drives", "wrenches", "parameters", "near", "plan", "view"):
-            given = getattr(self, name)
-            if not isinstance(given, Mapping) or not all(isinstance(key, str) for key in given):
-                raise StateError(f"Scenario: {name} is {shown(given)}; give a mapping from names.")
-            self._set(name, FrozenMapping(given))
+            mapping = getattr(self, name)
+            if not isinstance(mapping, Mapping) or not all(isinstance(key, str) for key in mapping):
+                raise StateError(f"Scenario: {name} is {shown(mapping)}; give a mapping from names.")
+            self._set(name, FrozenMapping(mapping))
         self._check_start()
         self._check_acting()
         self._check_happening()
@@ -138,16 +143,16 @@ class Scenario:
     def _check_start(self) -> None:
         own = self.mechanism.initial
         for name, default in (("initial", own.q), ("velocity", own.v)):
-            given = getattr(self, name)
-            given = default if given is None else given
-            rows = given if isinstance(given, Mapping) else {"": given}
+            start = getattr(self, name)
+            start = default if start is None else start
+            rows = start if isinstance(start, Mapping) else {"": start}
             checked = {}
             for joint, value in rows.items():
                 who = f"Scenario: {name}" + (f" of joint {joint!r}" if joint else "")
-                if joint or isinstance(given, Mapping):
+                if joint or isinstance(start, Mapping):
                     known("joint", joint, [*self.mechanism.joints, *self._modes], f"Scenario: {name}")
-                checked[joint] = _numbers(value, who) if isinstance(given, Mapping) else _finite(value, who)
-            self._set(name, FrozenMapping(checked) if isinstance(given, Mapping) else frozen(checked[""]))
+                checked[joint] = _numbers(value, who) if isinstance(start, Mapping) else _finite(value, who)
+            self._set(name, FrozenMapping(checked) if isinstance(start, Mapping) else frozen(checked[""]))
         for joint, value in self.near.items():
             known("joint", joint, self._joints, "Scenario: near")
             _numbers(value, f"Scenario: near of joint {joint!r}")
@@ -155,13 +160,13 @@ class Scenario:
     def _own_start(self) -> None:
         """Let the mechanism begin where the scenario does, so that there is one way only to say where that is."""
         values = {"q": self.initial, "v": self.velocity}
-        told = {
-            what: given
-            for what, given in values.items()
-            if isinstance(given, Mapping) and not _is_batch(given)
+        own_start = {
+            what: start
+            for what, start in values.items()
+            if isinstance(start, Mapping) and not _is_batch(start)
         }
-        if not same(self.mechanism.initial, InitialState(**told)):  # type: ignore[arg-type]
-            self.mechanism.set_initial(**told)
+        if not same(self.mechanism.initial, InitialState(**own_start)):  # type: ignore[arg-type]
+            self.mechanism.set_initial(**own_start)
         self.__dict__["_revision"] = self.mechanism.revision
 
     def _check_acting(self) -> None:
@@ -172,8 +177,8 @@ class Scenario:
         frames = [*self.mechanism.bodies, *self.mechanism.frames]
         for frame in self.wrenches:
             known("frame", frame, frames, "Scenario: wrenches")
-        told = {frame: as_wrench(wrench) for frame, wrench in self.wrenches.items()}
-        self._set("wrenches", FrozenMapping(told))
+        wrenches = {frame: as_wrench(wrench) for frame, wrench in self.wrenches.items()}
+        self._set("wrenches", FrozenMapping(wrenches))
         _, varied = named_numbers(self.parameters)
         for name, value in (varied or {}).items():
             _numbers(value, f"Scenario: parameters {name!r}")
@@ -223,7 +228,7 @@ class Scenario:
         if isinstance(self.keep, Mapping):
             self._set("keep", FrozenMapping(self.keep))
         elif self.keep is not None:
-            self._set("keep", (self.keep,) if isinstance(self.keep, str) else tuple(self.keep))
+            self._set("keep", entries(self.keep))
         self._set("duration", float(self.duration))
         self._set("start", float(self.start))
         for name in ("step", "rtol", "atol"):
@@ -233,9 +238,9 @@ class Scenario:
             whole = isinstance(self.samples, int | np.integer)
             self._set("samples", int(self.samples) if whole else frozen(np.array(real_array(self.samples))))  # type: ignore[arg-type]
         for name in self.plan:
-            known("argument", name, PLAN, "Scenario: plan")
+            known("argument", name, PlanOptions.__annotations__, "Scenario: plan")
         for name in self.view:
-            known("option", name, VIEW, "Scenario: view")
+            known("option", name, ViewOptions.__annotations__, "Scenario: view")
         plots = plot_list(self.plots)
         for plot in plots:
             for word in plot.show:
@@ -261,7 +266,7 @@ class Scenario:
         """The plan that the run begins with. Joints that are driven or have stops, and those that formulas look at,
         carry coordinates in it."""
         self._require_unchanged()
-        options = dict(self.plan)
+        options: dict[str, Any] = {**self.plan}
         system = self.mechanism.system(**options)
         names = self._to_keep(system)
         if names:
@@ -316,9 +321,9 @@ class Scenario:
         for name in changed:
             known("argument", name, names, "Scenario.with_")
         self._require_unchanged()
-        origin, told = self.origin, changed.get("parameters")
-        if origin is not None and isinstance(told, Mapping):
-            own = {name: x for name, x in told.items() if name in origin.parameters}
+        origin, parameters = self.origin, changed.get("parameters")
+        if origin is not None and isinstance(parameters, Mapping):
+            own = {name: x for name, x in parameters.items() if name in origin.parameters}
             if any(x != origin.parameters[name] for name, x in own.items()):
                 # Lengths and gains of the file follow from its parameters.
                 return self._read_with(own, changed)
@@ -364,7 +369,7 @@ class Scenario:
         path: str | os.PathLike[str],
         parameters: Mapping[str, float | str] | None = None,
         search: Iterable[str | os.PathLike[str]] = (),
-        kinds: Iterable[type[Any] | str] = (),
+        kinds: Iterable[type | str] = (),
     ) -> Scenario:
         """Read a scenario from a .toml file: a model file with tables such as [[controller]] and [run]. `parameters`
         gives parameters of the file other values; `search` and `kinds` are those of `ct.load`."""
@@ -443,8 +448,8 @@ class Scenario:
 
     def __repr__(self) -> str:
         changed = [one.name for one in fields(self)[1:] if not _is_default(one, getattr(self, one.name))]
-        told = f", with {', '.join(changed)}" if changed else ""
-        return f"Scenario({self.mechanism.name!r}, {self.duration:g} s of {self.integrator}{told})"
+        changes = f", with {', '.join(changed)}" if changed else ""
+        return f"Scenario({self.mechanism.name!r}, {self.duration:g} s of {self.integrator}{changes})"
 
     def __str__(self) -> str:
         from catena.simulation.scenario.words import report
@@ -452,9 +457,9 @@ class Scenario:
         return report(self)
 
 
-def check_run(given: Mapping[str, Any]) -> None:
+def check_run(settings: Mapping[str, Any]) -> None:
     """Refuse settings of a run, by name, that no run can have; those that are not given have their defaults."""
-    wanted: dict[str, Any] = {**{one.name: one.default for one in fields(Scenario)}, **given}
+    wanted: dict[str, Any] = {**{one.name: one.default for one in fields(Scenario)}, **settings}
     check_settings(*(wanted[name] for name in ("integrator", "step", "rtol", "atol", "drift")))
     check_coordinates(*(wanted[name] for name in ("coordinates", "independent", "integrator", "drift")))
     sample_times(wanted["samples"], time_span(wanted["start"], wanted["duration"]), False)
@@ -488,5 +493,5 @@ def _finite(value: Any, who: str) -> np.ndarray:
     return found
 
 
-def _is_batch(given: Mapping[str, Any]) -> bool:
-    return any(np.ndim(value) > 1 for value in given.values())
+def _is_batch(by_joint: Mapping[str, Any]) -> bool:
+    return any(np.ndim(value) > 1 for value in by_joint.values())

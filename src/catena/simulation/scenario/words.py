@@ -48,13 +48,13 @@ def _many(values: Any) -> list[Any]:
     return list(values)
 
 
-def _state(given: Any, default: str) -> str:
-    if given is None:
+def _state(start: Any, default: str) -> str:
+    if start is None:
         return default
-    if isinstance(given, Mapping):
-        return ", ".join(f"{joint} = {_told(value)}" for joint, value in given.items()) or "nothing given"
+    if isinstance(start, Mapping):
+        return ", ".join(f"{joint} = {_told(value)}" for joint, value in start.items()) or "nothing given"
     return (
-        f"as given, shape {np.shape(given)}" if np.ndim(given) > 1 or np.size(given) > MOST else _told(given)
+        f"as given, shape {np.shape(start)}" if np.ndim(start) > 1 or np.size(start) > MOST else _told(start)
     )
 
 

@@ -91,12 +91,12 @@ class Sensitivities:
         """Return the derivatives of a number that depends on the state at the end by `by_q` (..., nv), per step along
         each component, and `by_v` (..., nv)."""
         nv = self.v.shape[-1]
-        given = [np.asarray(x, dtype=float) for x in (by_q, by_v)]
-        if any(x.shape[-1:] != (nv,) for x in given):
-            many = sum(x.shape[-1] if x.ndim else 1 for x in given)
+        gradients = [np.asarray(x, dtype=float) for x in (by_q, by_v)]
+        if any(x.shape[-1:] != (nv,) for x in gradients):
+            many = sum(x.shape[-1] if x.ndim else 1 for x in gradients)
             raise StateError(f"by_q and by_v have {many} entries together; give {nv} each.")
         batch = self.q.shape[:-2]
-        g = np.concatenate([np.broadcast_to(x, (*batch, nv)) for x in given], axis=-1)
+        g = np.concatenate([np.broadcast_to(x, (*batch, nv)) for x in gradients], axis=-1)
         tau = np.zeros(self.pushes.shape[:-2] + (nv,))
         parameters = {name: np.zeros((*batch, x.shape[-1])) for name, x in self.drifts.items()}
         for k in reversed(range(self.transitions.shape[-3])):
@@ -131,7 +131,7 @@ def sensitivities(
     ):
         raise StateError(f"intervals is {shown(intervals)}; give a whole number, 1 or more, or None.")
     try:
-        given = None if tau is None else real_array(tau)
+        effort = None if tau is None else real_array(tau)
         names = [str(name) for name in entries(parameters)]
         rows = [real_array(x) for x in (q, v)]
     except ValueError as error:
@@ -139,24 +139,24 @@ def sensitivities(
             f"sensitivities: q, v and tau are {shown(q)}, {shown(v)} and {shown(tau)}, parameters are "
             f"{shown(parameters)} ({error}); give numbers, and names."
         ) from error
-    if given is not None and (given.shape[-1:] != (system.nv,) or 0 in given.shape):
+    if effort is not None and (effort.shape[-1:] != (system.nv,) or 0 in effort.shape):
         raise StateError(
-            f"tau has shape {given.shape}; give joint forces of shape ({system.nv},), or (k, {system.nv}) for a "
+            f"tau has shape {effort.shape}; give joint forces of shape ({system.nv},), or (k, {system.nv}) for a "
             f"history of them."
         )
     _require_smooth(options)
     batch = np.broadcast_shapes(*(x.shape[:-1] for x in rows))
-    if given is not None and given.ndim > len(batch) + 1:
+    if effort is not None and effort.ndim > len(batch) + 1:
         if intervals is not None:
             raise StateError(
-                f"sensitivities: tau has shape {given.shape}, a history in {given.shape[-2]} intervals; leave "
+                f"sensitivities: tau has shape {effort.shape}, a history in {effort.shape[-2]} intervals; leave "
                 f"intervals={intervals} out."
             )
         motion: Callable[..., Sensitivities] = partial(_with_history, system, duration, names, options)
-        forces: np.ndarray | None = np.broadcast_to(given, (*batch, *given.shape[-2:]))
+        forces: np.ndarray | None = np.broadcast_to(effort, (*batch, *effort.shape[-2:]))
     else:
         motion = partial(_of_one, system, duration, names, intervals, options)
-        forces = None if given is None else np.broadcast_to(given, (*batch, system.nv))
+        forces = None if effort is None else np.broadcast_to(effort, (*batch, system.nv))
     if not batch:
         return motion(*rows, forces)
     if intervals is None and (forces is None or forces.ndim == len(batch) + 1):
@@ -207,10 +207,10 @@ def _of_one(
     q: np.ndarray, v: np.ndarray, tau: np.ndarray | None,
 ) -> Sensitivities:  # fmt: skip
     """Return the sensitivities of one motion with constant joint forces tau (nv,), none if None."""
-    given = np.zeros(system.nv) if tau is None else tau
+    effort = np.zeros(system.nv) if tau is None else tau
 
     def push(t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
-        return np.broadcast_to(given, v.shape)
+        return np.broadcast_to(effort, v.shape)
 
     quiet = {"check": False, "progress": False, **options}
     run = simulate(system, q, v, duration, control=None if tau is None else push, **quiet)
@@ -228,7 +228,7 @@ def _of_one(
     nodes = np.sort(np.concatenate([run.t, wanted[far]]))
     wanted = nodes[np.abs(wanted[:, None] - nodes).argmin(axis=1)]
     acting = ActingForces(Problem(system, None, options.get("motion") or {}, options.get("forces") or {}), ())
-    beside = NeighbouringMotion(run, acting, given, names)
+    beside = NeighbouringMotion(run, acting, effort, names)
     moved, added = transitions(beside.rates, nodes, wanted)
     beginning = beside.beginning()
     sizes = [system.nv, *(beginning.forced[name].shape[1] for name in names)]
@@ -260,15 +260,15 @@ def _require_slips(run: Any) -> None:
 def _require_smooth(options: Mapping[str, Any]) -> None:
     """Refuse options of `simulate` that a neighbouring motion knows nothing of."""
     for name in ("control", "samples", "contacts", "parameters"):
-        given = options.get(name)
-        if given is not None and not (isinstance(given, tuple | list) and not given):
+        option = options.get(name)
+        if option is not None and not (isinstance(option, tuple | list) and not option):
             instead = {
                 "control": "joint forces, and histories of them, are given as tau",
                 "samples": "the times are those of the steps, or of `intervals`",
                 "contacts": "a touch changes the velocities at once; give the joint elastic limits instead",
             }
             raise StateError(
-                f"sensitivities: {name} is {shown(given)}; leave it out: {instead.get(name, '')}."
+                f"sensitivities: {name} is {shown(option)}; leave it out: {instead.get(name, '')}."
             )
     if is_changing(options.get("events", ())):
         raise StateError(

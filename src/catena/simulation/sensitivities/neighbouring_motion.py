@@ -175,12 +175,12 @@ class NeighbouringMotion:
         steps = INCREMENT * np.concatenate([np.eye(nv), -np.eye(nv)])
         many = np.repeat(q[None], 2 * nv, axis=0)
         there = self.system.integrate(many, np.broadcast_to(steps[:, None], (2 * nv, n, nv)))
-        given = self.acting.wrenches_over(
+        pushes = self.acting.wrenches_over(
             times,
             np.concatenate([there, many]),
             np.concatenate([np.repeat(v[None], 2 * nv, axis=0), v[None] + steps[:, None]]),
         )
-        for frame, w in given.items():
+        for frame, w in pushes.items():
             up_q, down_q, up_v, down_v = np.split(np.moveaxis(w, 0, -1), 4, axis=-1)
             back = np.swapaxes(self.system.jacobian(q, frame), -1, -2)
             by_q += back @ (up_q - down_q) / (2.0 * INCREMENT)

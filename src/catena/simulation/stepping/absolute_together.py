@@ -116,7 +116,7 @@ class AbsoluteTogether:
         q, v, _ = chart.among(each).states(0.0, points.reshape(rows * count, -1))
         if steps.drift.projects:
             q, v = steps.system.project(q, v)
-        tau = steps.given(self.tau[who[each]], v)
+        tau = steps.effort(self.tau[who[each]], v)
         besides = loads.Besides(steps.acting.loop_forces(tau), near={})
         powers = loads.powers(steps.system, q, v, tau[:, : steps.system.nv], {}, {}, besides)
         return np.stack(

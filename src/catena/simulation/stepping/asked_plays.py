@@ -28,7 +28,8 @@ class AskedPlays:
 
     def __init__(
         self, session: Session, steps: int, inputs: Sequence[str], outputs: Sequence[str], times: Sequence[float],
-        given: Sequence[str], ask: Ask, width: int, close: Callable[[float], None] | None = None, reuses: bool = True,
+        arguments: Sequence[str], ask: Ask, width: int, close: Callable[[float], None] | None = None,
+        reuses: bool = True,
     ) -> None:  # fmt: skip
         self.b, self.times, self.ask, self.close = session.buffers, times, ask, close
         self.outputs = tuple(outputs)
@@ -36,19 +37,21 @@ class AskedPlays:
         self.tau_now = np.zeros(width)
         self.tau = np.zeros((steps, len(self.tau_now)))
         rows = [row for name, row in session.program.tape.pauses if name == "forces"]
-        told, state = ("q", "qd"), ("q", "qd", "error_0")
+        for_python, state = ("q", "qd"), ("q", "qd", "error_0")
         closing = None if close is None else session.row("closing")
         ends = [*rows[1:], closing]
-        self._head = session.piece(0, rows[0], inputs, (*told, "dt"))
+        self._head = session.piece(0, rows[0], inputs, (*for_python, "dt"))
         self._stages: list[Piece] = [
-            session.piece(first, end, given, outputs if end is None else state if end == closing else told)
+            session.piece(
+                first, end, arguments, outputs if end is None else state if end == closing else for_python
+            )
             for first, end in zip(rows, ends, strict=True)
         ]
         self._last = None if closing is None else session.piece(closing, None, state, outputs)
         first, last = session.program.tape.rare
         self._again: list[Piece] | None = None
         if reuses and first >= 0:
-            self._again = [session.piece(0, first, (), ("dt",)), session.piece(last, rows[1], (), told)]
+            self._again = [session.piece(0, first, (), ("dt",)), session.piece(last, rows[1], (), for_python)]
 
     def __call__(self, steps: int | None = None) -> tuple[int, bool]:
         """Take so many steps, all there is room for if None, or less where the end is reached or a step halts. Returns
@@ -96,13 +99,13 @@ class AskedLook:
         row: int,
         inputs: Sequence[str],
         outputs: Sequence[str],
-        given: Sequence[str],
+        arguments: Sequence[str],
         ask: Ask,
     ) -> None:
         self.b, self.ask = session.buffers, ask
         first = session.row("forces")
         self._head = session.piece(0, first, inputs, ("q", "qd"))
-        self._rest = session.piece(first, row, given, outputs)
+        self._rest = session.piece(first, row, arguments, outputs)
 
     def __call__(self) -> int:
         head = self._head()

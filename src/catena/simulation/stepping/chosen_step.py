@@ -114,9 +114,9 @@ def constant_inputs(
     system, problem = acting.system, acting.problem
     found = {"rtol": np.array([problem.rtol]), "atol": np.array([problem.atol]), "halt": np.zeros(1)}
     if acting.motion:
-        told = "prescribed" if chosen.variant.sticks else "driven"
-        found |= {told: np.zeros(system.nv), "qdd_given": np.zeros(system.nv)}
-        found[told][acting.driven] = 1.0
+        mask = "prescribed" if chosen.variant.sticks else "driven"
+        found |= {mask: np.zeros(system.nv), "qdd_given": np.zeros(system.nv)}
+        found[mask][acting.driven] = 1.0
     if chosen.judges:
         # Numbers that are not finite are taken for a trial that went astray.
         longest = min(acting.longest, UNBOUNDED)

@@ -320,7 +320,9 @@ class CompiledSteps:
             plays = 1
         inputs = self.inputs(who, t, q, v, tau, ends)
         if self.law is not None:
-            inputs |= self.law.given(active, float(t[active].min()), float(self.kept["h"][0, 0]), plays)
+            inputs |= self.law.inputs_ahead(
+                active, float(t[active].min()), float(self.kept["h"][0, 0]), plays
+            )
         every = 1 if self.adaptive else self.every
         rare = ONLY_FIRST if self.chosen.reuses else (every, self.since % every)
         # Only a call that does much tells how much may be done in one.
@@ -451,7 +453,7 @@ class CompiledSteps:
         """Return what a step of the states `who` (n,), or of all (slice), is told."""
         found = {
             **self.constant, "q": q[who], "qd": v[who], "t": t[who, None], "end": ends[who, None],
-            **self.told(q[who], tau[who]),
+            **self.held_effort(q[who], tau[who]),
         }  # fmt: skip
         for kept in (self.kept, self.past):
             for name, x in kept.items():
@@ -477,7 +479,7 @@ class CompiledSteps:
         own = self.owner[who]
         return {name: x if x.ndim == 1 else x[own] for name, x in self.meeting.items()}
 
-    def told(self, q: np.ndarray, tau: np.ndarray) -> dict[str, np.ndarray]:
+    def held_effort(self, q: np.ndarray, tau: np.ndarray) -> dict[str, np.ndarray]:
         """Return the inputs by which the step is told control forces tau (states, width) that are held, at q (states,
         nq)."""
         found = {self.target: np.ascontiguousarray(self.acting.at_tree(q, tau, but_motors=True))}

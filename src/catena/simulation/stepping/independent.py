@@ -18,7 +18,7 @@ from catena.thresholds import RANK_SEARCHED
 # of their inertias; where even the best ones let them move far, where they do so this much farther.
 GROWTH, FARTHER = 50.0, 4.0
 
-Told = Callable[[float, list[str], list[str]], None]
+OnChange = Callable[[float, list[str], list[str]], None]
 """Who is told at which time which coordinates were independent, and which are from then on."""
 
 
@@ -26,8 +26,10 @@ class IndependentComponents:
     """The choice of one state. `names` are joints, or their components, whose coordinates are independent as long as
     they can be; those that are `driven` (nv,) are known."""
 
-    def __init__(self, system: System, driven: np.ndarray, names: Sequence[str] | None, told: Told) -> None:
-        self.system, self.driven, self.names, self.told = system, driven, names, told
+    def __init__(
+        self, system: System, driven: np.ndarray, names: Sequence[str] | None, on_change: OnChange
+    ) -> None:
+        self.system, self.driven, self.names, self.on_change = system, driven, names, on_change
         self.free = np.flatnonzero(~driven)
         self.independent: np.ndarray | None = None
         self.dependent = np.zeros(0, dtype=np.int64)
@@ -58,7 +60,7 @@ class IndependentComponents:
             self._take(self._best(C))
         if before is not None and not np.array_equal(before, self.chosen):
             plan = self.system.plan
-            self.told(t, component_names(plan, before), component_names(plan, self.chosen))
+            self.on_change(t, component_names(plan, before), component_names(plan, self.chosen))
         return C
 
     def slopes(self, C: np.ndarray) -> np.ndarray:
@@ -79,7 +81,7 @@ class IndependentComponents:
         slope = self.slopes(C[None])[0] * self.unit[self.chosen] / self.unit[self.dependent, None]
         return float(np.max(np.abs(slope), initial=0.0))
 
-    def told_to_steps(self, C: np.ndarray) -> dict[str, np.ndarray]:
+    def inputs_of_steps(self, C: np.ndarray) -> dict[str, np.ndarray]:
         """Return what compiled steps are told for constraints C (m, nv) where they begin (`methods.minimal`): 1 for
         components that are `held`, and for those that count, a probe in which all independent ones move by their
         units, what others count in it, and how far these may move at `most`."""
@@ -145,7 +147,7 @@ class ChoicesOfStates:
         self.changes: list[tuple[int, float, list[str], list[str]]] = []
         """States of the batch, times, what was independent, and what is since."""
         self._of: dict[int, IndependentComponents] = {}
-        self.told: dict[str, np.ndarray] = {}
+        self.step_inputs: dict[str, np.ndarray] = {}
         """What steps are told, (states of the batch, n)."""
 
     def choose(self, state: int, t: float, q: np.ndarray) -> None:
@@ -158,11 +160,11 @@ class ChoicesOfStates:
             own = self.system.variants.state(state)
             self._of[state] = IndependentComponents(own, self.driven, self.names, tell)
         choice = self._of[state]
-        for name, x in choice.told_to_steps(choice.choose(t, q)).items():
-            if len(self.told.get(name, ())) <= state:
-                known = self.told.get(name, np.zeros((0, len(x))))
-                self.told[name] = np.concatenate([known, np.zeros((state + 1 - len(known), len(x)))])
-            self.told[name][state] = x
+        for name, x in choice.inputs_of_steps(choice.choose(t, q)).items():
+            if len(self.step_inputs.get(name, ())) <= state:
+                known = self.step_inputs.get(name, np.zeros((0, len(x))))
+                self.step_inputs[name] = np.concatenate([known, np.zeros((state + 1 - len(known), len(x)))])
+            self.step_inputs[name][state] = x
 
     def begin(self, states: np.ndarray, t: np.ndarray, q: np.ndarray) -> None:
         """Choose for the states of the batch (states,) that have not been chosen for, at times t and q (states, nq)."""
@@ -172,4 +174,4 @@ class ChoicesOfStates:
 
     def inputs(self, states: np.ndarray) -> dict[str, np.ndarray]:
         """Return what steps of these states of the batch are told."""
-        return {name: x[states] for name, x in self.told.items()}
+        return {name: x[states] for name, x in self.step_inputs.items()}

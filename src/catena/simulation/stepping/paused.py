@@ -53,14 +53,14 @@ class PausedSteps:
         self.start = tuple(program.tape.inputs)
         self.results = tuple(program.tape.outputs)
         self.has_law, self.shares = has_law, shares
-        self.given: tuple[str, ...] = () if has_law else (target,)
-        self.given += tuple(
+        self.force_inputs: tuple[str, ...] = () if has_law else (target,)
+        self.force_inputs += tuple(
             n
             for n in ("f_ext", "f_given", *((FORCE_INPUTS,) if acting.asks_wrenches else ()))
             if n in program.tape.inputs
         )
         if acting.asks_motion:
-            self.given += ("q", "qd", "qdd_given")
+            self.force_inputs += ("q", "qd", "qdd_given")
         self._pieces: dict[tuple[bool, bool], list[tuple[str, Piece]]] = {}
         self.near_singular, self.doubts = np.zeros(states, dtype=bool), np.zeros(states, dtype=bool)
         self.who, self.is_finite = np.arange(states), True
@@ -148,7 +148,7 @@ class PausedSteps:
             ),
         }  # fmt: skip
         writes = {
-            "start": self.start, "forces": self.given, "leading": ("q", "qd"), "accelerations": ("qdd", "doubt"),
+            "start": self.start, "forces": self.force_inputs, "leading": ("q", "qd"), "accelerations": ("qdd", "doubt"),
             "closing": ("q", "qd", "error_0"), "decide": JUDGED,
         }  # fmt: skip
         found, begun, first = [], "start", 0

@@ -76,8 +76,10 @@ class SingleSteps:
         paused = self._paused[count]
         inputs = steps.inputs(who, t, q, v, tau, ends)
         if steps.law is not None:
-            given = steps.law.given(who, float(t[who].min()), float(steps.kept["h"][0, 0]), 1)
-            inputs |= {name: x.reshape(x.shape[0], -1) if x.ndim == 3 else x for name, x in given.items()}
+            law_inputs = steps.law.inputs_ahead(who, float(t[who].min()), float(steps.kept["h"][0, 0]), 1)
+            inputs |= {
+                name: x.reshape(x.shape[0], -1) if x.ndim == 3 else x for name, x in law_inputs.items()
+            }
         every = 1 if steps.adaptive else steps.every
         steps.since += 1
         steps.steps += 1

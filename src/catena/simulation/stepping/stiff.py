@@ -236,10 +236,10 @@ class StiffSteps:
         for joint in acting.motion:
             driven[system.slice_v(joint)] = True
 
-        def told(t: float, before: list[str], after: list[str]) -> None:
+        def on_change(t: float, before: list[str], after: list[str]) -> None:
             self._changes.append(change_of_coordinates(acting.batch, state, t, before, after))
 
-        return MinimalChart(system, prescribed, driven, self.independent, told)
+        return MinimalChart(system, prescribed, driven, self.independent, on_change)
 
     def _begin_count(self, state: int, t: float, q: np.ndarray, v: np.ndarray) -> None:
         """Count the turns of loop joints on from where they are at a time."""
@@ -316,8 +316,8 @@ class StiffSteps:
         if acting.motion:
             states = [self.chart.states(t, y[[k]]) for k, t in enumerate(times)]
             q, v, _ = (np.concatenate(part) for part in zip(*states, strict=True))
-            given = [acting.prescribed.at(t) for t in times]
-            driven = {joint: np.stack([each[joint][2] for each in given]) for joint in acting.motion}
+            motions = [acting.prescribed.at(t) for t in times]
+            driven = {joint: np.stack([each[joint][2] for each in motions]) for joint in acting.motion}
         else:
             q, v, _ = self.chart.states(start, y)
         if self.drift.projects and self.coordinates != "minimal":
@@ -325,7 +325,7 @@ class StiffSteps:
         if held is None:
             tau = np.array([self._command(t, q[k], v[k]) for k, t in enumerate(times)])
         else:
-            tau = self.given(held, v)
+            tau = self.effort(held, v)
         near_rows = None if self.count is None else self.count.at(np.array(times), q, v)
         pushes = [
             acting.wrenches(t, q[[k]], v[[k]], tau[[k]], None if near_rows is None else near_rows[[k]])
@@ -340,7 +340,7 @@ class StiffSteps:
         powers = loads.powers(system, q, v, tau, wrenches, driven, besides)
         return np.array([half * float(WEIGHTS @ powers[source]) for source in SOURCES])
 
-    def given(self, held: np.ndarray, v: np.ndarray) -> np.ndarray:
+    def effort(self, held: np.ndarray, v: np.ndarray) -> np.ndarray:
         """Return what motors give of commands that are held (..., width), at velocities v (..., nv)."""
         tau, acting = np.broadcast_to(held, (*v.shape[:-1], held.shape[-1])), self.acting
         return acting.at_speed(tau, v) if acting.holds_commands else tau
@@ -356,7 +356,7 @@ class StiffSteps:
         if held is None:
             tau = np.array([self._command(t, *row) for row in zip(q, v, strict=True)])
         else:
-            tau = self.given(held, v)
+            tau = self.effort(held, v)
         vdot = self.acting.accelerations(t, q, v, tau, self._near(t, q, v))
         if self.drift.feedback is not None:
             by_position, by_velocity = correction(self.system, q, v)

@@ -31,14 +31,14 @@ def set_motor(document: Document, joint: str, speed: Any = None, moment: Any = N
     names = parameters_of(document)
     table = tomlkit.table()
     if speed is not None:
-        given = quantity(speed, "speed", f"the speed of {joint}", names=names)
+        number = quantity(speed, "speed", f"the speed of {joint}", names=names)
         table["joint"] = joint
-        table["position"] = f"{given} * t" if is_simple(given) else f"({given}) * t"
+        table["position"] = f"{number} * t" if is_simple(number) else f"({number}) * t"
         append(document, "drive", table)
     else:
-        given = quantity(moment, "moment", f"the moment at {joint}", names=names)
+        number = quantity(moment, "moment", f"the moment at {joint}", names=names)
         forces = tomlkit.inline_table()
-        forces[joint] = str(given)
+        forces[joint] = str(number)
         table["kind"] = "formula"
         table["forces"] = forces
         append(document, "controller", table)

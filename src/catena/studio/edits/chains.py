@@ -95,7 +95,7 @@ def cells(chain: Any) -> dict[str, Any] | None:
         return None
     try:
         placed = plain["gammas" if notation == "sdof" else "rows"]
-        rows = [_row(plain, notation, k, given) for k, given in enumerate(placed)]
+        rows = [_row(plain, notation, k, row) for k, row in enumerate(placed)]
     except (KeyError, IndexError, TypeError):
         return None
     where = {
@@ -104,12 +104,12 @@ def cells(chain: Any) -> dict[str, Any] | None:
     return {"notation": notation, "columns": columns(notation), "rows": rows} | {"place": where}
 
 
-def _row(chain: Any, notation: str, k: int, given: Any) -> dict[str, str]:
-    row = {key: str(given[i]) for i, (key, _) in enumerate(GEOMETRY[notation])}
+def _row(chain: Any, notation: str, k: int, entries: Any) -> dict[str, str]:
+    row = {key: str(entries[i]) for i, (key, _) in enumerate(GEOMETRY[notation])}
     if notation == "sdof":
         row["motions"] = " ".join(chain["phis"][k])
     else:
-        row["kind"] = str(given[4]) if len(given) > 4 else "revolute"
+        row["kind"] = str(entries[4]) if len(entries) > 4 else "revolute"
     if "masses" in chain:
         row["mass"] = str(chain["masses"][k])
         row |= {key: str(x) for key, x in zip(COM, chain.get("coms", [[0.0] * 3] * (k + 1))[k], strict=True)}

@@ -129,12 +129,12 @@ def frame_at(document: Document, place: Any) -> str:
 def distance(document: Document, start: Any, end: Any) -> float:
     known = places_of(linkage_of(document)) if "linkage" in document else {}
 
-    def place(given: Any) -> np.ndarray:
-        if not isinstance(given, str):
-            return np.array(coordinates(given))
-        if given not in known:
-            raise StateError(f"how far {given} is away is not known here; give the length at rest.")
-        return known[given]
+    def place(point: Any) -> np.ndarray:
+        if not isinstance(point, str):
+            return np.array(coordinates(point))
+        if point not in known:
+            raise StateError(f"how far {point} is away is not known here; give the length at rest.")
+        return known[point]
 
     return float(np.hypot(*(place(end) - place(start))))
 
@@ -154,5 +154,5 @@ def parameters_of(document: Document) -> dict[str, float]:
     return found
 
 
-def is_simple(given: float | str) -> bool:
-    return not isinstance(given, str) or not any(sign in given for sign in "+-")
+def is_simple(formula: float | str) -> bool:
+    return not isinstance(formula, str) or not any(sign in formula for sign in "+-")

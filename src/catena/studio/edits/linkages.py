@@ -125,13 +125,13 @@ def set_length(document: Document, bar: str, length: Any) -> None:
     linkage = linkage_of(document)
     if bar not in linkage["bars"]:
         raise StateError(f"no bar is called {shown(bar)}.")
-    given = quantity(length, "length", f"the length of {bar}", 0.0, parameters_of(document))
+    number = quantity(length, "length", f"the length of {bar}", 0.0, parameters_of(document))
     was = linkage["bars"][bar]
     # A length that is a parameter stays one: its number changes.
-    if isinstance(was, str) and was in document.get("parameters", {}) and given != was:
-        document["parameters"][str(was)] = given
+    if isinstance(was, str) and was in document.get("parameters", {}) and number != was:
+        document["parameters"][str(was)] = number
     else:
-        linkage["bars"][bar] = given
+        linkage["bars"][bar] = number
 
 
 @edit

@@ -56,8 +56,8 @@ def add_solid(
     body = tomlkit.table()
     body["name"] = _own_name(document, "body", name, shape)
     body["density"] = typed(density, "mass_density", "density")
-    given = tomlkit.inline_table()
-    given["shape"] = shape
+    drawn = tomlkit.inline_table()
+    drawn["shape"] = shape
     long = typed(length, "length", "length")
     if shape == "box":
         sizes = {along: long}
@@ -65,23 +65,23 @@ def add_solid(
             [a for a in "xyz" if a != along], (width, height), ("width", "height"), strict=True
         ):
             sizes[axis] = typed(value, "length", what)
-        given["size"] = [sizes[axis] for axis in "xyz"]
+        drawn["size"] = [sizes[axis] for axis in "xyz"]
     elif shape == "cylinder":
-        given["radius"] = _half(typed(width, "length", "width"))
-        given["length"] = long
+        drawn["radius"] = _half(typed(width, "length", "width"))
+        drawn["length"] = long
     elif shape == "sphere":
-        given["radius"] = _half(long)
+        drawn["radius"] = _half(long)
     else:
         if not isinstance(path, str) or not path:
             raise StateError("a mesh needs a file: drop an .stl or .obj file onto the page.")
-        given["path"] = path
+        drawn["path"] = path
         factor = value_of(typed(scale, "number", "scale"), names)
-        given["scale"] = [factor, factor, factor]
+        drawn["scale"] = [factor, factor, factor]
     pose = _shape_pose(shape, along, value_of(long, names), centred)
     if pose is not None:
-        given["pose"] = pose
+        drawn["pose"] = pose
     shapes = tomlkit.array()
-    shapes.append(given)
+    shapes.append(drawn)
     body["visual"] = shapes
     append(document, "body", body)
     joint = _joint(document, "", kind, parent, str(body["name"]), pitch)
@@ -170,16 +170,16 @@ def add_push(document: Document, at: Mapping[str, Any], force: Sequence[Any], na
     names = parameters_of(document)
     if not isinstance(force, list) or len(force) != 3:
         raise StateError(f"a force is {shown(force)}; give three numbers.")
-    given = [
+    vector = [
         quantity(x, "force", f"the force along {axis}", names=names)
         for x, axis in zip(force, "xyz", strict=True)
     ]
-    if not any(value_of(x, names) for x in given):
+    if not any(value_of(x, names) for x in vector):
         raise StateError("the force is zero; give one of its three numbers.")
     table = tomlkit.table()
     table["name"] = _own_name(document, "wrench", name, "push")
     table["frame"] = _frame(document, at, f"{table['name']} point", "a push")
-    table["force"] = given
+    table["force"] = vector
     table["axes"] = GROUND
     append(document, "wrench", table)
 
@@ -280,18 +280,18 @@ def set_start(document: Document, joint: str, position: Any = None, velocity: An
         raise StateError(f"{joint} begins with a position or a velocity: give one of them.")
 
 
-def feature(document: Document, given: Any) -> tuple[str, Floats, Floats]:
+def feature(document: Document, sent: Any) -> tuple[str, Floats, Floats]:
     """Return the body of a feature, its point and its direction of length 1, in the frame of the body."""
-    if not isinstance(given, Mapping):
-        raise StateError(f"a feature is {shown(given)}; point at a body or at the floor.")
-    body = given.get("body")
+    if not isinstance(sent, Mapping):
+        raise StateError(f"a feature is {shown(sent)}; point at a body or at the floor.")
+    body = sent.get("body")
     known = {GROUND, *(str(table.get("name")) for table in document.get("body", []))}
     # Bodies of chains, linkages and included files are not tables of this text.
     if not isinstance(body, str) or (
         body not in known and not any(document.get(w) for w in ("chain", "linkage", "include", "repeat"))
     ):
         raise StateError(f"no body is called {shown(body)}.")
-    p, z = _numbers(given.get("p"), 3, "a point"), _numbers(given.get("z", [0.0, 0.0, 1.0]), 3, "a direction")
+    p, z = _numbers(sent.get("p"), 3, "a point"), _numbers(sent.get("z", [0.0, 0.0, 1.0]), 3, "a direction")
     size = float(np.linalg.norm(z))
     if size < 1e-9:
         raise StateError("a direction has a length; give one that is not zero.")
@@ -378,8 +378,8 @@ def _least_turn(a: Floats, b: Floats) -> Floats:
     return np.eye(3) + K + K @ K / (1.0 + c)
 
 
-def _rotation(given: Any) -> Floats:
-    R = _numbers(given, 9, "a rotation").reshape(3, 3)
+def _rotation(sent: Any) -> Floats:
+    R = _numbers(sent, 9, "a rotation").reshape(3, 3)
     if not np.allclose(R @ R.T, np.eye(3), atol=1e-5) or np.linalg.det(R) < 0.0:
         raise StateError("a rotation is no rotation; send nine numbers, row by row.")
     # What a page sends has the digits of a graphics card.
@@ -387,16 +387,16 @@ def _rotation(given: Any) -> Floats:
     return np.asarray(U @ V)
 
 
-def _numbers(given: Any, count: int, what: str) -> Floats:
+def _numbers(sent: Any, count: int, what: str) -> Floats:
     try:
-        values = np.asarray(given, dtype=np.float64)
+        values = np.asarray(sent, dtype=np.float64)
     except (TypeError, ValueError, OverflowError):
-        raise StateError(f"{what} is {shown(given)}; send {count} numbers.") from None
+        raise StateError(f"{what} is {shown(sent)}; send {count} numbers.") from None
     if values.shape != (count,) or not np.all(np.isfinite(values)) or np.max(np.abs(values)) > 1e6:
-        raise StateError(f"{what} is {shown(given)}; send {count} numbers.")
+        raise StateError(f"{what} is {shown(sent)}; send {count} numbers.")
     return values
 
 
-def _half(given: float | str) -> float | str:
+def _half(length: float | str) -> float | str:
     """Return half of a length that was typed: a number stays a number, a formula a formula."""
-    return 0.5 * given if isinstance(given, float) else f"({given}) / 2"
+    return 0.5 * length if isinstance(length, float) else f"({length}) / 2"

@@ -71,10 +71,10 @@ def study_of(document: Any) -> dict[str, Any] | None:
     return {"vary": vary, "outcomes": outcomes, "samples": str(study.get("samples", 200))}
 
 
-def _rows(given: Any, otherwise: str) -> list[dict[str, Any]]:
-    if not isinstance(given, list) or not given or not all(isinstance(row, dict) for row in given):
+def _rows(rows: Any, otherwise: str) -> list[dict[str, Any]]:
+    if not isinstance(rows, list) or not rows or not all(isinstance(row, dict) for row in rows):
         raise StateError(f"{otherwise}.")
-    return given
+    return rows
 
 
 def _number(text: Any, name: str, names: dict[str, float]) -> float:

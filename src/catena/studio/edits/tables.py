@@ -36,17 +36,17 @@ def set_value(document: Document, path: list[Any], value: Any, sort: str = "numb
                 raise StateError(f"the text has no {'.'.join(map(str, path))}.") from None
     who = str(path[-1])
     if sort == "word":
-        given: Any = str(value)
+        entry: Any = str(value)
     elif isinstance(value, list):
-        given = [
+        entry = [
             quantity(x, sort, f"{who}, number {k + 1},", names=parameters_of(document))
             for k, x in enumerate(value)
         ]
     elif isinstance(value, bool):
-        given = value
+        entry = value
     else:
-        given = quantity(value, sort, who, names=parameters_of(document))
-    place[path[-1]] = given
+        entry = quantity(value, sort, who, names=parameters_of(document))
+    place[path[-1]] = entry
 
 
 @edit

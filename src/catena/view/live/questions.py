@@ -71,8 +71,8 @@ class Questions:
                 moved = self._mover.drag(q, body, point, to)
             return self._state(moved)
 
-    def _configuration(self, given: Any) -> Floats:
-        q = _numbers(given, (self.system.nq,))
+    def _configuration(self, sent: Any) -> Floats:
+        q = _numbers(sent, (self.system.nq,))
         # What a page sends back has passed through text; quaternions are to be of length 1 to the last digit.
         return np.asarray(self.system.integrate(_normalised(self.system, q), np.zeros(self.system.nv)))
 
@@ -112,8 +112,8 @@ class Questions:
                 low, high = position[k] - reach, position[k] + reach
                 if limits is not None:
                     low, high = (
-                        float(given) if np.isfinite(given) else usual
-                        for given, usual in zip(limits[k], (low, high), strict=True)
+                        float(limit) if np.isfinite(limit) else usual
+                        for limit, usual in zip(limits[k], (low, high), strict=True)
                     )
                 found.append(
                     {
@@ -145,12 +145,12 @@ def _normalised(system: System, q: Floats) -> Floats:
     return q
 
 
-def _numbers(given: Any, shape: tuple[int, ...]) -> Floats:
+def _numbers(sent: Any, shape: tuple[int, ...]) -> Floats:
     """Finite numbers of the right shape, from whatever somebody sent."""
     try:
-        values = np.asarray(given, dtype=np.float64)
+        values = np.asarray(sent, dtype=np.float64)
     except (TypeError, ValueError, OverflowError):
-        raise StateError(f"{shown(given)} are no numbers.") from None
-    if values.shape != shape or not np.all(np.isfinite(values)) or isinstance(given, bool):
-        raise StateError(f"{shown(given)} has shape {values.shape}; send {shape} finite numbers.")
+        raise StateError(f"{shown(sent)} are no numbers.") from None
+    if values.shape != shape or not np.all(np.isfinite(values)) or isinstance(sent, bool):
+        raise StateError(f"{shown(sent)} has shape {values.shape}; send {shape} finite numbers.")
     return values

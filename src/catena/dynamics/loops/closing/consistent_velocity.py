@@ -132,12 +132,12 @@ OPENS = 1e-11
 
 
 def least_velocity(
-    J: np.ndarray, H: np.ndarray, v: np.ndarray, given: np.ndarray
+    J: np.ndarray, H: np.ndarray, v: np.ndarray, kept: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return velocities (states, nv) that have the components `given` (nv,) of v (states, nv), and which of them
+    """Return velocities (states, nv) that have the components `kept` (nv,) of v (states, nv), and which of them
     (states,) are certain. J (states, m, nv) are the constraints with rows in radians and lengths, and H (states, nv,
     nv) the inertia of the tree."""
-    free, v = ~given, v.copy()
+    free, v = ~kept, v.copy()
     v[:, free] = 0.0
     if not free.any():
         return v, ~(np.abs(apply(J, v)) > OPENS * apply(np.abs(J), np.abs(v))).any(axis=-1)

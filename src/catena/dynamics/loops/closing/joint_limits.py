@@ -136,10 +136,10 @@ def within_limits(
     lost = np.flatnonzero(~limits.keeps(flat))
     if len(lost):
         where = f" in {len(lost)} of {len(flat)} states, in state {lost[0]}" if batch else ""
-        given = (limits.beyond(flat[lost[0]])[fixed] > LIMIT_SLACK).any() if fixed else False
+        held_beyond = (limits.beyond(flat[lost[0]])[fixed] > LIMIT_SLACK).any() if fixed else False
         why = (
             "It was given so."
-            if given
+            if held_beyond
             else "No other configuration was found that closes the loops within limits."
         )
         warn(f"{evaluator.mechanism.name!r} is assembled beyond the limits of joints{where}: "

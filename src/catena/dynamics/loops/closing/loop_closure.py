@@ -24,15 +24,15 @@ from catena.validation import is_not_negative, shown
 
 
 def assemble(
-    evaluator: Evaluator, given: Mapping[str, Any] | None, guess: np.ndarray, slack: float
+    evaluator: Evaluator, by_joint: Mapping[str, Any] | None, guess: np.ndarray, slack: float
 ) -> np.ndarray:
     """Return coordinates (..., nq) that close the loops, near `guess` (..., nq), for given values (..., nq_joint)."""
-    given_rows = held(evaluator, given)
+    given_rows = held(evaluator, by_joint)
     batch = common_batch(given_rows, guess.shape[:-1])
     check_slack(slack)
     if batch and not evaluator.plan.total_constraints and all(h.node >= 0 for h in given_rows):
         # Nothing ties joints together: they stand where they are told to.
-        return put(evaluator, guess, {} if given is None else given)
+        return put(evaluator, guess, {} if by_joint is None else by_joint)
     q = np.broadcast_to(guess, (*batch, guess.shape[-1])).copy()
     done = np.zeros(batch, dtype=bool)
     quick = quick_assembly(evaluator)
@@ -53,15 +53,15 @@ def assemble(
     return q
 
 
-def held(evaluator: Evaluator, given: Mapping[str, Any] | None) -> list[Held]:
+def held(evaluator: Evaluator, by_joint: Mapping[str, Any] | None) -> list[Held]:
     """Return what is given for joints by name, checked."""
     evaluator.check_current()
-    return held_positions(evaluator.mechanism, evaluator.plan, {} if given is None else given)
+    return held_positions(evaluator.mechanism, evaluator.plan, {} if by_joint is None else by_joint)
 
 
-def put(evaluator: Evaluator, q: np.ndarray, given: Mapping[str, Any]) -> np.ndarray:
+def put(evaluator: Evaluator, q: np.ndarray, by_joint: Mapping[str, Any]) -> np.ndarray:
     """Return q (..., nq) with the positions (..., nq of the joint) of some joints of the tree in place."""
-    rows = held(evaluator, given)
+    rows = held(evaluator, by_joint)
     batch = common_batch(rows, q.shape[:-1])
     q = np.broadcast_to(q, (*batch, q.shape[-1])).copy()
     for h in rows:
@@ -71,14 +71,14 @@ def put(evaluator: Evaluator, q: np.ndarray, given: Mapping[str, Any]) -> np.nda
     return q
 
 
-def velocity(evaluator: Evaluator, q: np.ndarray, given: Mapping[str, Any], slack: float) -> np.ndarray:
+def velocity(evaluator: Evaluator, q: np.ndarray, by_joint: Mapping[str, Any], slack: float) -> np.ndarray:
     """Return velocities (..., nv) of the closed mechanism at q (..., nq) for given velocities (..., nv_joint).
 
     This is the one rule for velocities of which only some are given: joints on no loop that are not named stand still,
     and what the loops leave open of the others has least kinetic energy. `simulate` and the command line start by it.
     """
     plan = evaluator.plan
-    held, resting = held_rates(evaluator, given)
+    held, resting = held_rates(evaluator, by_joint)
     batch = common_batch(held, q.shape[:-1])
     check_slack(slack)
     v = np.zeros((*batch, plan.nv))
@@ -93,13 +93,13 @@ def velocity(evaluator: Evaluator, q: np.ndarray, given: Mapping[str, Any], slac
     return v
 
 
-def held_rates(evaluator: Evaluator, given: Mapping[str, Any]) -> tuple[list[Held], frozenset[str]]:
+def held_rates(evaluator: Evaluator, by_joint: Mapping[str, Any]) -> tuple[list[Held], frozenset[str]]:
     """Return what is given for velocities of joints by name, checked, with zero for joints on no loop that are not
     named, and the names of all joints on no loop."""
     evaluator.check_current()
     resting = frozenset(bridge_joints(evaluator.plan))
     return _with_rest(
-        evaluator.plan, held_velocities(evaluator.mechanism, evaluator.plan, given), resting
+        evaluator.plan, held_velocities(evaluator.mechanism, evaluator.plan, by_joint), resting
     ), resting
 
 
@@ -180,7 +180,7 @@ def check_slack(slack: float) -> None:
         )
 
 
-def with_modes(plan: Plan, given: Mapping[str, Any] | None, q: np.ndarray | None) -> dict[str, Any]:
+def with_modes(plan: Plan, by_joint: Mapping[str, Any] | None, q: np.ndarray | None) -> dict[str, Any]:
     """Return what is given for joints by name, and besides the amplitudes of all modes in q (..., nq), or zero
     velocities where q is None."""
     assert plan.owner is not None
@@ -189,4 +189,4 @@ def with_modes(plan: Plan, given: Mapping[str, Any] | None, q: np.ndarray | None
         if plan.owner[i] == i and is_flexible(plan.kind[i]):
             first, count = int(plan.q_start[i]), int(plan.q_size[i])
             found[plan.joint[i]] = np.zeros(count) if q is None else q[..., first : first + count]
-    return {**found, **(given or {})}
+    return {**found, **(by_joint or {})}

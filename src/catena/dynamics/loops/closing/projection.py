@@ -72,10 +72,10 @@ def project(evaluator: Evaluator, q: Any, v: Any = None) -> tuple[np.ndarray, np
     _require_closed(evaluator, q, before)
     if v is None:
         return q, None
-    given = evaluator.checked(integrate, "qd", v)
+    qd = evaluator.checked(integrate, "qd", v)
     step, trusted = _change(evaluator, False, {"q": q, "qd": v})
     # Where nothing with inertia can move a loop, or at its singular configuration, there is no quick correction.
-    rates = np.where(trusted[..., None], given + step, given)
+    rates = np.where(trusted[..., None], qd + step, qd)
     return q, _weakly_held(evaluator, scales, q, rates)
 
 

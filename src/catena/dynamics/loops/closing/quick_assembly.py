@@ -148,9 +148,9 @@ class QuickAssembly:
             led[:, own] = way
             ways.append(way)
         # What a gear takes along through a loop of its own may have further to go.
-        given = np.ones(plan.nv, dtype=bool)
-        given[free] = False
-        along = np.abs(gear_response(plan, given, led) / units)
+        is_led = np.ones(plan.nv, dtype=bool)
+        is_led[free] = False
+        along = np.abs(gear_response(plan, is_led, led) / units)
         far = np.maximum(far, np.max(along[:, self.bends], axis=-1, initial=0.0))
         watched = free[self.bends[free]]
         steps = np.clip(np.ceil(far / STEP), 1, FOLLOWED).astype(int)
@@ -244,8 +244,8 @@ class QuickAssembly:
         found = self._alone(q[0], self._rest) if len(q) == 1 and self._goes_alone else None
         if found is not None:
             return np.asarray(found[0].reshape(1, -1).take(self.kept, axis=1) / self.scales.rows)
-        given = {"q": q, "qd": np.zeros((len(q), self.plan.nv)), **self._numbers(which)}
-        position = self._program.run(given, len(q))[1]["position"]
+        inputs = {"q": q, "qd": np.zeros((len(q), self.plan.nv)), **self._numbers(which)}
+        position = self._program.run(inputs, len(q))[1]["position"]
         e = position.reshape(len(q), -1)[:, self.kept] / self.scales.rows
         return np.nan_to_num(e, nan=np.inf)
 

@@ -41,7 +41,7 @@ LOADED_INPUTS = (*INPUTS, "loop_load", *(f"loop_{name}" for name in NUMBERS))
 """What loops are told besides where friction comes from load: what their load is taken to make, and `NUMBERS`."""
 LOADED_OUTPUTS = (*OUTPUTS, "loop_bears")
 VIEW = dict.fromkeys((*INPUTS, *OUTPUTS), ArrayView((COMPONENTS,)))
-LOADED_VIEW = dict.fromkeys((*LOADED_INPUTS, *LOADED_OUTPUTS, "loop_grip"), ArrayView((COMPONENTS,)))
+LOADED_VIEW = dict.fromkeys((*LOADED_INPUTS, *LOADED_OUTPUTS, "loop_load_slope"), ArrayView((COMPONENTS,)))
 """Fields of the view `multiplier` of loops besides those of the elimination."""
 
 
@@ -164,8 +164,8 @@ def _drag(loop: Any, child: Any, parent: Any, ground: Any, loaded: bool) -> None
         # What stays as it is while loads and friction are made to agree.
         loop.loaded_at, loop.loaded_space, loop.rate, loop.unloaded = motion.X, motion.S, padded(v), effort
         parts = zip(loop.loop_sense, loop.loop_bear_fading, loop.loop_fall, v, strict=False)
-        loop.loop_grip = padded([load_slope(*each) for each in parts])
-        effort = effort + loop.loop_grip[: len(v)] * loop.loop_load[: len(v)]
+        loop.loop_load_slope = padded([load_slope(*each) for each in parts])
+        effort = effort + loop.loop_load_slope[: len(v)] * loop.loop_load[: len(v)]
     drag_by(loop, child, parent, ground, motion.X, motion.T, effort, v)
 
 

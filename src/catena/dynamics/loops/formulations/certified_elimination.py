@@ -63,8 +63,8 @@ class EliminationSolution(LoopSolution):
     asked for."""
 
     def __init__(self, problem: LoopProblem, vdot: np.ndarray, note: str, handed_over: np.ndarray) -> None:
-        given = {"problem": problem, "vdot": vdot, "note": note, "handed_over": handed_over}
-        for name, value in given.items():
+        known = {"problem": problem, "vdot": vdot, "note": note, "handed_over": handed_over}
+        for name, value in known.items():
             object.__setattr__(self, name, value)
 
     @cached_property

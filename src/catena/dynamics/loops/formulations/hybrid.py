@@ -34,15 +34,15 @@ class HybridSolution:
     opening: np.ndarray
 
 
-def hybrid(problem: LoopProblem, driven: np.ndarray, given: np.ndarray) -> HybridSolution:
-    """Solve with the accelerations `given` (states, nv) where `driven` (nv,) is true: by elimination in lanes, and by a
-    rank-revealing decomposition where that is not exact enough."""
+def hybrid(problem: LoopProblem, driven: np.ndarray, prescribed: np.ndarray) -> HybridSolution:
+    """Solve with the accelerations `prescribed` (states, nv) where `driven` (nv,) is true: by elimination in lanes, and
+    by a rank-revealing decomposition where that is not exact enough."""
     states, m = problem.states, problem.plan.total_constraints
     vdot, tau = np.zeros_like(problem.v), np.zeros_like(problem.v)
     doubtful = np.ones(states, dtype=bool)
     if is_for(problem.plan):
         inputs = problem.inputs
-        inputs |= {"driven": driven.astype(np.float64), "qdd_given": given}
+        inputs |= {"driven": driven.astype(np.float64), "qdd_given": prescribed}
         algorithm = hybrid_elimination(shape_for(problem.plan))
         result = problem.evaluator.evaluate(algorithm, inputs, finite=False)
         vdot, tau = result["qdd"], result["drive"]
@@ -54,20 +54,20 @@ def hybrid(problem: LoopProblem, driven: np.ndarray, given: np.ndarray) -> Hybri
     if not doubtful.any():
         return HybridSolution(vdot, tau, np.zeros(0, dtype=np.int64), np.zeros((0, m)))
     vdot[doubtful], tau[doubtful], opening, allowed = hybrid_kkt(
-        problem.some(np.flatnonzero(doubtful)), driven, given[doubtful]
+        problem.some(np.flatnonzero(doubtful)), driven, prescribed[doubtful]
     )
     bad = np.linalg.norm(opening, axis=-1) > np.linalg.norm(allowed, axis=-1)
     return HybridSolution(vdot, tau, np.flatnonzero(doubtful)[bad], opening[bad])
 
 
 def hybrid_kkt(
-    problem: LoopProblem, driven: np.ndarray, given: np.ndarray
+    problem: LoopProblem, driven: np.ndarray, prescribed: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     """Return the same for all states by singular values, as `kkt` does: vdot and tau (states, nv), the accelerations
     (states, m) by which loops open, and those (states, m) that are no contradiction."""
     plan, free = problem.plan, ~driven
     H, J, n = problem.H, problem.J, int(free.sum())
-    vdot = np.where(driven, given, 0.0)
+    vdot = np.where(driven, prescribed, 0.0)
     J_f, gamma = J[..., free], problem.gamma + apply(J, vdot)
     L, unbound = np.zeros((problem.states, n, n)), np.zeros((problem.states, n))
     for some, rows, held in problem.portions():

@@ -64,7 +64,7 @@ def minimal(problem: LoopProblem, independent: np.ndarray | None = None) -> Loop
 
 def _together(
     problem: LoopProblem,
-    given: np.ndarray | None,
+    chosen: np.ndarray | None,
     vdot: np.ndarray,
     multipliers: np.ndarray,
     rank: np.ndarray,
@@ -82,7 +82,7 @@ def _together(
     weights = [np.sqrt(row_weight(state.Phi, problem.mass, problem.length)) for state in rows]
     root = np.concatenate([np.zeros((problem.states, 0)), *weights], axis=-1)
     C = root[..., None] * problem.J * unit
-    split = _split(C[0], given)
+    split = _split(C[0], chosen)
     if split is None:
         return none
     i, d, r = split.independent, split.dependent, split.rows
@@ -104,9 +104,9 @@ def _together(
     growth = np.max(np.abs(E), axis=(-1, -2), initial=1.0)
     left = np.max(np.abs(C @ E), axis=(-1, -2), initial=0.0)
     slack = np.maximum(RANK_EXACT, 10.0 * problem.closure_error) * growth
-    if given is not None:
-        _require_determined(problem, given, growth)
-    fine: np.ndarray = (growth <= (GROWTH if given is None else CONDITION)) & (left <= slack)
+    if chosen is not None:
+        _require_determined(problem, chosen, growth)
+    fine: np.ndarray = (growth <= (GROWTH if chosen is None else CONDITION)) & (left <= slack)
     # What rounds to a singular inertia is for the ways that see it.
     fine &= np.isfinite(found).all(axis=-1) & (np.max(np.abs(reduced), axis=(-1, -2), initial=0.0) > 0.0)
     vdot[fine] = (found * unit)[fine]
@@ -115,7 +115,7 @@ def _together(
     return fine
 
 
-def _split(C: np.ndarray, given: np.ndarray | None) -> Split | None:
+def _split(C: np.ndarray, asked: np.ndarray | None) -> Split | None:
     """Return how the scaled constraints C (m, nv) of one state split its coordinates; None where their rank is not
     plain to see."""
     from scipy.linalg import qr
@@ -123,14 +123,14 @@ def _split(C: np.ndarray, given: np.ndarray | None) -> Split | None:
     nv = C.shape[1]
     if min(C.shape) == 0:
         nothing = np.zeros(0, dtype=np.int64)
-        return Split(np.arange(nv), nothing, nothing) if given is None or len(given) == nv else None
+        return Split(np.arange(nv), nothing, nothing) if asked is None or len(asked) == nv else None
     R, order = qr(C, mode="r", pivoting=True)
     pivots = np.abs(np.diagonal(R))
     rank = int(np.count_nonzero(pivots > CERTAIN * pivots[0]))
     # In these units a constraint that holds something is about 1; all of them may be rounding.
     if pivots[0] <= CERTAIN or np.any(pivots[rank:] > NONE * pivots[0]):
         return None
-    independent = np.sort(order[rank:]) if given is None else given
+    independent = np.sort(order[rank:]) if asked is None else asked
     dependent = np.setdiff1d(np.arange(nv), independent)
     if len(dependent) != rank:
         return None
@@ -138,33 +138,33 @@ def _split(C: np.ndarray, given: np.ndarray | None) -> Split | None:
     return Split(independent, dependent, np.sort(chosen))
 
 
-def _require_determined(problem: LoopProblem, given: np.ndarray, growth: np.ndarray) -> None:
+def _require_determined(problem: LoopProblem, chosen: np.ndarray, growth: np.ndarray) -> None:
     """Raise where coordinates that were given do not determine the others."""
     worst = int(np.argmax(np.nan_to_num(growth, nan=np.inf)))
     if not growth[worst] <= CONDITION:
-        raise undetermined(problem, given, worst)
+        raise undetermined(problem, chosen, worst)
 
 
-def undetermined(problem: LoopProblem, given: np.ndarray, state: int) -> LoopError:
-    """Return the error of coordinates `given` (d,) that do not determine all others in a state."""
+def undetermined(problem: LoopProblem, chosen: np.ndarray, state: int) -> LoopError:
+    """Return the error of coordinates `chosen` (d,) that do not determine all others in a state."""
     plan = problem.plan
     freedoms = plan.nv - int(problem.rank[state])
     what = (
-        f"are {len(given)} velocity components, but {plan.name!r} has {freedoms} degrees of freedom when closed"
-        if len(given) != freedoms
+        f"are {len(chosen)} velocity components, but {plan.name!r} has {freedoms} degrees of freedom when closed"
+        if len(chosen) != freedoms
         else f"do not determine how the others of {plan.name!r} move"
     )
     return LoopError(
-        f"independent = {component_names(plan, given)} {what} in state {state}; name joints of the tree that "
+        f"independent = {component_names(plan, chosen)} {what} in state {state}; name joints of the tree that "
         f"have as many components together and determine all others, or leave `independent` out."
     )
 
 
-def _alone(problem: LoopProblem, given: np.ndarray | None, s: int) -> np.ndarray:
+def _alone(problem: LoopProblem, chosen: np.ndarray | None, s: int) -> np.ndarray:
     """Return the accelerations (nv,) of one state, for which coordinates are chosen in units of the inertia that they
     move with all others free."""
     H, force = problem.H[s], problem.force[s]
-    part = partition_of(problem, given, s)
+    part = partition_of(problem, chosen, s)
     E = part.E
     try:
         thetadd = np.linalg.solve(E.T @ H @ E, E.T @ (force - H @ part.drift))
@@ -177,30 +177,30 @@ def _alone(problem: LoopProblem, given: np.ndarray | None, s: int) -> np.ndarray
     return found
 
 
-def partition_of(problem: LoopProblem, given: np.ndarray | None = None, s: int = 0) -> Partition:
-    """Return the split of the coordinates of one state, of which those `given` (d,) are independent, if these determine
-    all others; None takes the best."""
+def partition_of(problem: LoopProblem, chosen: np.ndarray | None = None, s: int = 0) -> Partition:
+    """Return the split of the coordinates of one state, of which those `chosen` (d,) are independent, if these
+    determine all others; None takes the best."""
     scale, rank = problem.scale[s], int(problem.rank[s])
     unit = 1.0 / np.linalg.norm(problem.equations[0][s], axis=-1)
-    if given is not None and len(given) != problem.plan.nv - rank:
-        raise undetermined(problem, given, s)
-    part = partition(problem.J[s] / scale[:, None], problem.gamma[s] / scale, unit, rank, given)
+    if chosen is not None and len(chosen) != problem.plan.nv - rank:
+        raise undetermined(problem, chosen, s)
+    part = partition(problem.J[s] / scale[:, None], problem.gamma[s] / scale, unit, rank, chosen)
     if (
-        given is not None
-        and not np.max(np.abs(part.E) * unit[given] / unit[:, None], initial=0.0) <= CONDITION
+        chosen is not None
+        and not np.max(np.abs(part.E) * unit[chosen] / unit[:, None], initial=0.0) <= CONDITION
     ):
-        raise undetermined(problem, given, s)
+        raise undetermined(problem, chosen, s)
     return part
 
 
 def partition(
-    C: np.ndarray, drift: np.ndarray, unit: np.ndarray, rank: int, given: np.ndarray | None = None
+    C: np.ndarray, drift: np.ndarray, unit: np.ndarray, rank: int, chosen: np.ndarray | None = None
 ) -> Partition:
     """Split the coordinates of C (m, nv) into dependent and independent ones.
 
     `drift` (m,) is C' thetadot, `unit` (nv,) the unit in which each coordinate counts, `rank` the rank of C. With
     C P = Q [R_d R_i] the dependent coordinates are -R_d^-1 R_i times the independent ones, which covers redundant
-    rows. The independent ones are those `given` (nv - rank,), if any; where these do not determine the others at
+    rows. The independent ones are those `chosen` (nv - rank,), if any; where these do not determine the others at
     all, E is infinite.
     """
     from scipy.linalg import qr, solve_triangular
@@ -209,14 +209,14 @@ def partition(
     if min(C.shape) == 0:
         return Partition(np.arange(nv), np.eye(nv), np.zeros(nv))
     scaled = C * unit
-    if given is None:
+    if chosen is None:
         Q, R, order = qr(scaled, mode="economic", pivoting=True)
         dependent, independent = order[:r], np.sort(order[r:])
         R_d = R[:r, :r]
     else:
-        others = np.setdiff1d(np.arange(nv), given)
+        others = np.setdiff1d(np.arange(nv), chosen)
         Q, R_d, order = qr(scaled[:, others], mode="economic", pivoting=True)
-        dependent, independent = others[order], given
+        dependent, independent = others[order], chosen
     R_i = Q[:, :r].T @ scaled[:, independent]
     E = np.zeros((nv, nv - r))
     E[independent, np.arange(nv - r)] = 1.0

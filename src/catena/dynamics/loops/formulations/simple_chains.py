@@ -261,9 +261,9 @@ def _joints(problem: LoopProblem, at: Opened, pose: np.ndarray) -> _TipJoints:
 
 def _effort(problem: LoopProblem, tip: Tip, rates: np.ndarray) -> np.ndarray:
     """Return the forces (states, nv) of a tip's joint by actuators and friction."""
-    given = problem.tau if tip.of_tree else problem.loop_tau
+    actuator = problem.tau if tip.of_tree else problem.loop_tau
     found = -np.asarray(friction_at(tip.damping, tip.friction, rates))
-    return np.broadcast_to(found if given is None else found + given[:, tip.effort], rates.shape)
+    return np.broadcast_to(found if actuator is None else found + actuator[:, tip.effort], rates.shape)
 
 
 def _alike(tips: Sequence[Tip]) -> list[list[int]]:

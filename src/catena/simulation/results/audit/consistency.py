@@ -109,8 +109,8 @@ def velocities(run: Segment) -> list[AuditLine]:
         if kind is not None and kind.turning:
             own = slice(first, first + kind.nv)
             turned[..., own] = np.max(np.abs(mean[..., own]), axis=-1, keepdims=True) > 1.0
-    told = (np.abs(bent) < BENT * (size + least)) & ~turned & ~run.between.jumps[..., None]
-    part = np.where(told, off / (size + least), 0.0)
+    is_judged = (np.abs(bent) < BENT * (size + least)) & ~turned & ~run.between.jumps[..., None]
+    part = np.where(is_judged, off / (size + least), 0.0)
     value, where = worst(run, np.concatenate([np.zeros((*run.batch, 1)), np.max(part, axis=-1)], axis=-1))
     if value <= VELOCITY:
         text = f"Positions move as velocities say, to {percent(value)} from sample to sample."

@@ -221,7 +221,7 @@ def _segment_from(dataset: Any, file: str, system: System | None, kinds: Kinds) 
               tuple(int(k) for k in event.event_state.values))
         for event in (dataset.isel(event=k) for k in range(dataset.sizes.get("event", 0)))
     )  # fmt: skip
-    contacts = tuple(Contact(**told) for told in json.loads(about.get("contacts", "[]")))
+    contacts = tuple(Contact(**fields) for fields in json.loads(about.get("contacts", "[]")))
     return Segment(
         system, values("time"), values("q"), values("v"), values("tau"), int(about["steps"]), work=work,
         wrenches=wrenches, driven={name: values(f"driven_{name}") for name in json.loads(about["driven"])},

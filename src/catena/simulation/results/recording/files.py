@@ -74,7 +74,7 @@ def _about(run: Trajectory) -> dict[str, str]:
     parts = run.all_segments
     first = parts[0]
     starts, ends = [float(part.t[0]) for part in parts], [float(part.t[-1]) for part in parts]
-    told = {
+    texts = {
         "mechanism": first.system.mechanism.name,
         "duration": f"{max(ends) - min(starts):g} s",
         "samples": str(sum(len(part.t) for part in parts)),
@@ -83,16 +83,14 @@ def _about(run: Trajectory) -> dict[str, str]:
         "ended": run.ended,
         "control forces": "held between samples" if first.held else "vary between samples",
     }
-    return {**told, **{str(key): str(value) for key, value in first.settings.items()}}
+    return {**texts, **{str(key): str(value) for key, value in first.settings.items()}}
 
 
 def _events(run: Trajectory) -> list[tuple[str, float, str]]:
     return [(found.name, float(found.t), ", ".join(map(str, found.state))) for found in run.events]
 
 
-def load_run(
-    path: PathLike, system: System | None = None, kinds: Iterable[type[Any] | str] = ()
-) -> Trajectory:
+def load_run(path: PathLike, system: System | None = None, kinds: Iterable[type | str] = ()) -> Trajectory:
     """Read a run from a .nc or .h5 file. Its mechanism comes from the file and is planned as it was then, unless a
     system is given, which must have the same joints. A run whose structure changed comes with all its mechanisms.
 

@@ -96,13 +96,15 @@ def _segments_from(dataset: Any, file: str, kinds: Kinds) -> Trajectory:
         for k, own in enumerate(_parts_of(dataset, "segment", int(dataset.attrs[SEGMENTS])))
     ]
     parts = _with_contacts_of_all(dataset, parts)
-    told = str(dataset["transitions"].values) if "transitions" in dataset else dataset.attrs["transitions"]
+    transitions = (
+        str(dataset["transitions"].values) if "transitions" in dataset else dataset.attrs["transitions"]
+    )
     changes = [
         Transition(
             **{**about, "impulse": {name: np.array(x) for name, x in about["impulse"].items()},
                "told": tuple(about["told"])}
         )
-        for about in json.loads(told)
+        for about in json.loads(transitions)
     ]  # fmt: skip
     before = (
         [_from_data(about) for about in json.loads(str(dataset["before"].values))]
@@ -176,8 +178,8 @@ def _with_failed(found: Any, run: Trajectory) -> Any:
 
 
 def _failed(dataset: Any) -> dict[tuple[int, ...], str]:
-    told = json.loads(str(dataset["failed"].values)) if "failed" in dataset else []
-    return {tuple(int(k) for k in index): str(words) for index, words in told}
+    failed = json.loads(str(dataset["failed"].values)) if "failed" in dataset else []
+    return {tuple(int(k) for k in index): str(words) for index, words in failed}
 
 
 def _told(change: Transition) -> dict[str, Any]:

@@ -30,7 +30,7 @@ def load_scenario(
     path: PathLike,
     parameters: Mapping[str, float | str] | None = None,
     search: PathLike | Iterable[PathLike] = (),
-    kinds: Iterable[type[Any] | str] = (),
+    kinds: Iterable[type | str] = (),
 ) -> Scenario:
     """Return the scenario of a file; a file without the tables of a run says a mechanism alone."""
     mechanism = load(path, parameters=parameters, search=search, kinds=kinds)
@@ -40,8 +40,8 @@ def load_scenario(
 
 def read_with(origin: Origin, parameters: Mapping[str, Any]) -> Scenario:
     """Return the scenario of a text that was read before, with other values of its parameters."""
-    given = replace(origin, given={**origin.given, **parameters})
-    return read_scenario(read(given.text, source_of(given)), given)
+    changed = replace(origin, given={**origin.given, **parameters})
+    return read_scenario(read(changed.text, source_of(changed)), changed)
 
 
 def read_scenario(mechanism: Mechanism, origin: Origin) -> Scenario:
@@ -73,13 +73,13 @@ def _as_given(mechanism: Mechanism, top: FileTable, plan: Mapping[str, Any]) -> 
     sides = (("initial", "q", system.nq, system.slice_q), ("velocity", "v", system.nv, system.slice_v))
     found = {}
     for name, what, size, where in sides:
-        given, row = getattr(mechanism.initial, what), np.zeros(size)
+        initial, row = getattr(mechanism.initial, what), np.zeros(size)
         for joint in system.joints:
-            if joint not in given:
+            if joint not in initial:
                 table.fail(
                     f"assemble is false, and {what} has no joint {joint!r}: give all that carry coordinates"
                 )
-            row[where(joint)] = given[joint]
+            row[where(joint)] = initial[joint]
         found[name] = row
     return found
 

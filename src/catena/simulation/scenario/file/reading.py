@@ -102,9 +102,9 @@ class RunTables:
         table.who = f"controller {word}"
         make, sorts = CONTROLLERS[word]
         table.check_keys(("kind", *NEEDED.get(word, ())), tuple(sorts))
-        given = {key: self._argument(table, key, sort) for key, sort in sorts.items() if key in table}
+        arguments = {key: self._argument(table, key, sort) for key, sort in sorts.items() if key in table}
         with table.at_fault():
-            return Described(make, **given)
+            return Described(make, **arguments)
 
     def _argument(self, table: FileTable, key: str, sort: str) -> Any:
         if sort == "followed":
@@ -138,8 +138,8 @@ class RunTables:
         return readers.get(sort, table.numbers)(key)
 
     def _word_or_number(self, table: FileTable, key: str, words: Mapping[str, Any]) -> Any:
-        given = table.content[key]
-        return words[given] if isinstance(given, str) and given in words else table.numbers(key)
+        value = table.content[key]
+        return words[value] if isinstance(value, str) and value in words else table.numbers(key)
 
     def _by_joint(self, table: FileTable, key: str, read: Any) -> dict[str, Any]:
         inner = table.inner(key, f"{table.who}: {key}")
@@ -172,27 +172,27 @@ class RunTables:
     def _three(self, table: FileTable, key: str) -> list[Any]:
         if key not in table:
             return [0.0] * 3
-        given = table.array(key)
-        if len(given) != 3:
-            table.fail(f"{key} has {len(given)} entries: give three", key)
-        return [self._entry(table, key, entry, OF_STATE, k) for k, entry in enumerate(given)]
+        values = table.array(key)
+        if len(values) != 3:
+            table.fail(f"{key} has {len(values)} entries: give three", key)
+        return [self._entry(table, key, entry, OF_STATE, k) for k, entry in enumerate(values)]
 
     # What happens.
 
     def _contact(self, table: FileTable) -> Contact:
         table.check_keys(*KEYS["contact"])
-        given: dict[str, Any] = {"frame": self._frame(table, "frame")}
+        arguments: dict[str, Any] = {"frame": self._frame(table, "frame")}
         if "on" in table:
-            given["on"] = self._frame(table, "on")
-        given |= _numbers(table, "friction", "restitution", "radius", "on_radius", "rim")
-        given |= {key: table.text(key) for key in ("name", "restitution_law") if key in table}
+            arguments["on"] = self._frame(table, "on")
+        arguments |= _numbers(table, "friction", "restitution", "radius", "on_radius", "rim")
+        arguments |= {key: table.text(key) for key in ("name", "restitution_law") if key in table}
         if "floor" in table:
             floor = table.inner("floor", f"{table.who}: floor")
             floor.check_keys(*KEYS["floor"])
             with floor.at_fault():
-                given["floor"] = HeightField(**_numbers(floor, *KEYS["floor"][0]))
+                arguments["floor"] = HeightField(**_numbers(floor, *KEYS["floor"][0]))
         with table.at_fault():
-            return Contact(**given)
+            return Contact(**arguments)
 
     def _tip_contact(self, table: FileTable) -> TipContact:
         table.check_keys(*KEYS["tip_contact"])
@@ -200,26 +200,26 @@ class RunTables:
         named = isinstance(words, str) or (
             isinstance(words, list) and all(isinstance(word, str) for word in words)
         )
-        given: dict[str, Any] = {"frame": self._frame(table, "frame")}
-        given["constrained"] = entries(words) if named else table.numbers("constrained")
-        given |= _numbers(table, "velocity", "acceleration", "since", "force", "friction")
-        given |= {key: table.text(key) for key in ("name", "axes") if key in table}
+        arguments: dict[str, Any] = {"frame": self._frame(table, "frame")}
+        arguments["constrained"] = entries(words) if named else table.numbers("constrained")
+        arguments |= _numbers(table, "velocity", "acceleration", "since", "force", "friction")
+        arguments |= {key: table.text(key) for key in ("name", "axes") if key in table}
         if "support" in table and "path" in table:
             table.fail("give either support, a pose, or path, which a support follows", "path")
         with table.at_fault():
             if "support" in table:
-                given["support"] = Support(table.pose("support"))
+                arguments["support"] = Support(table.pose("support"))
             if "path" in table:
-                given["support"] = Support.along(self._path(table, "path"))
-            return TipContact(**given)
+                arguments["support"] = Support.along(self._path(table, "path"))
+            return TipContact(**arguments)
 
     def _stop(self, table: FileTable) -> Stop:
         table.check_keys(*KEYS["stop"])
-        given = {"joint": self._joint(table, "joint"), **_numbers(table, "lower", "upper", "restitution")}
+        arguments = {"joint": self._joint(table, "joint"), **_numbers(table, "lower", "upper", "restitution")}
         if "index" in table:
-            given["index"] = table.integers("index")
+            arguments["index"] = table.integers("index")
         with table.at_fault():
-            return Stop(**given)
+            return Stop(**arguments)
 
     def _event(self, table: FileTable) -> Event:
         table.check_keys(*KEYS["event"])
@@ -228,45 +228,47 @@ class RunTables:
         key = "when" if "when" in table else "at"
         formula = self._checked(table, key, (*OF_STATE, PLACE) if key == "when" else ())
         text = formula.text if key == "when" else f"t - ({formula.text})"
-        given: dict[str, Any] = {"name": table.text("name") if "name" in table else ""}
+        arguments: dict[str, Any] = {"name": table.text("name") if "name" in table else ""}
         if key == "at":
-            given["direction"] = 1
+            arguments["direction"] = 1
             if "name" not in table:
-                given["name"] = f"t = {formula.text} s"
+                arguments["name"] = f"t = {formula.text} s"
         if "direction" in table:
             word = table.text("direction")
             if word not in DIRECTIONS:
                 table.fail(f"direction is {shown(word)}: give one of {', '.join(DIRECTIONS)}", "direction")
-            given["direction"] = DIRECTIONS[word]
+            arguments["direction"] = DIRECTIONS[word]
         if "terminal" in table:
-            given["terminal"] = table.switch("terminal")
+            arguments["terminal"] = table.switch("terminal")
         with table.at_fault():
-            return Event(text, **given)
+            return Event(text, **arguments)
 
     def _change(self, table: FileTable) -> Change:
         table.check_keys(*KEYS["change"])
-        given: dict[str, Any] = {}
+        arguments: dict[str, Any] = {}
         if "at" in table:
-            given["at"] = table.numbers("at")
+            arguments["at"] = table.numbers("at")
         if "event" in table:
-            given["event"] = table.text("event")
+            arguments["event"] = table.text("event")
         for key in ("lock", "unlock", "detach"):
             if key in table:
-                given[key] = [table.text(key)] if isinstance(table.content[key], str) else table.texts(key)
-                for name in given[key]:
+                arguments[key] = (
+                    [table.text(key)] if isinstance(table.content[key], str) else table.texts(key)
+                )
+                for name in arguments[key]:
                     if name not in self._lockable and not any(letter in name for letter in "*?["):
                         table.fail(
                             f"no joint is named {shown(name)}: {suggestion(name, self._lockable)}", key
                         )
         for key in ("free", "fix"):
             if key in table:
-                given[key] = table.switch(key)
+                arguments[key] = table.switch(key)
         if "attach" in table:
             single = isinstance(table.content["attach"], dict)
             inner = [table.inner("attach", f"{table.who}: attach")] if single else table.tables("attach")
-            given["attach"] = [self._attached(one) for one in inner]
+            arguments["attach"] = [self._attached(one) for one in inner]
         with table.at_fault():
-            return Change(**given)
+            return Change(**arguments)
 
     def _attached(self, table: FileTable) -> dict[str, Any]:
         word = table.text("kind") if "kind" in table else ""
@@ -333,13 +335,13 @@ class RunTables:
                 f"kind is {shown(word)}: give one of {', '.join(REMEDIES)}", *(["kind"] if word else [])
             )
         inner.check_keys(("kind",), REMEDIES[word])
-        given = {
+        arguments = {
             key: inner.integers(key) if key == "every" else inner.numbers(key)
             for key in REMEDIES[word]
             if key in inner
         }
         with inner.at_fault():
-            return NAMES[word](**given)
+            return NAMES[word](**arguments)
 
     def _plan(self, table: FileTable) -> dict[str, Any]:
         table.check_keys(*KEYS["plan"])
@@ -350,13 +352,13 @@ class RunTables:
 
     def _plot(self, table: FileTable) -> Plot:
         table.check_keys(*KEYS["plot"])
-        given: dict[str, Any] = {"file": table.text("file")} if "file" in table else {}
+        arguments: dict[str, Any] = {"file": table.text("file")} if "file" in table else {}
         if "show" in table:
-            given["show"] = (
+            arguments["show"] = (
                 [table.text("show")] if isinstance(table.content["show"], str) else table.texts("show")
             )
         with table.at_fault():
-            return Plot(**given)
+            return Plot(**arguments)
 
     def _view(self, table: FileTable) -> dict[str, Any]:
         table.check_keys(*KEYS["view"])
@@ -404,10 +406,10 @@ class RunTables:
 
     def _followed(self, table: FileTable, key: str, words: tuple[str, ...]) -> Any:
         """A number or formula, or an array of these."""
-        given = table.content[key]
-        if not isinstance(given, list):
-            return self._entry(table, key, given, words)
-        return [self._entry(table, key, entry, words, k) for k, entry in enumerate(given)]
+        value = table.content[key]
+        if not isinstance(value, list):
+            return self._entry(table, key, value, words)
+        return [self._entry(table, key, entry, words, k) for k, entry in enumerate(value)]
 
     def _entry(self, table: FileTable, key: str, value: Any, words: tuple[str, ...], *place: int) -> Any:
         """A number, or a formula as it is written, whose names are known."""
@@ -436,14 +438,14 @@ class RunTables:
             inner.fail(f"no path is named {shown(word)}: {suggestion(word, list(PATHS))}", "kind")
         make, (needed, other) = PATHS[word]
         inner.check_keys(("kind", *needed), other)
-        given: dict[str, Any] = {}
+        arguments: dict[str, Any] = {}
         for name in (*needed, *other):
             if name in inner:
                 texts, switches = name in ("ends", "law"), name == "periodic"
                 reader = inner.text if texts else inner.switch if switches else inner.numbers
-                given[name] = inner.integers(name) if name == "degree" else reader(name)
+                arguments[name] = inner.integers(name) if name == "degree" else reader(name)
         with inner.at_fault():
-            made = make(**given)
+            made = make(**arguments)
             # A path that nobody can follow is one of the file's faults, not of the run's.
             made.at(0.0)
             return made
@@ -457,8 +459,8 @@ def _numbers(table: FileTable, *keys: str) -> dict[str, Any]:
 
 
 def _attached_names(change: FileTable) -> list[str]:
-    given = change.content.get("attach", [])
-    tables = given if isinstance(given, list) else [given]
+    value = change.content.get("attach", [])
+    tables = value if isinstance(value, list) else [value]
     names = (one.get("name") for one in tables if isinstance(one, dict))
     return [name for name in names if isinstance(name, str)]
 

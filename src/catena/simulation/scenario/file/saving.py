@@ -66,9 +66,9 @@ def save_scenario(scenario: Scenario, path: str | os.PathLike[str], functions: s
 def _with_start(scenario: Scenario, file: Path) -> Mechanism:
     """The mechanism of a scenario, which begins where the scenario does."""
     rows = {}
-    for what, given in (("q", scenario.initial), ("v", scenario.velocity)):
-        if isinstance(given, np.ndarray):
-            rows[what] = given
+    for what, start in (("q", scenario.initial), ("v", scenario.velocity)):
+        if isinstance(start, np.ndarray):
+            rows[what] = start
     if not rows:
         return scenario.mechanism
     q, v = scenario.state
@@ -87,7 +87,7 @@ def _beside_run(scenario: Scenario) -> Iterator[Block]:
     named = {name: value_text(x) for name, x in scenario.parameters.items() if "." not in name}
     if named:
         yield Block(("parameters",), False, named)
-    if any(isinstance(given, np.ndarray) for given in (scenario.initial, scenario.velocity)):
+    if any(isinstance(start, np.ndarray) for start in (scenario.initial, scenario.velocity)):
         yield Block(("initial",), False, {"assemble": "false"})
 
 
@@ -122,8 +122,8 @@ def _changed(base: str, scenario: Scenario, file: Path, tables: list[Block]) -> 
     before = run_tables(_meaning(base, scenario, file), refuse(str(file)))
     content, pushes = _content(base, scenario, file)
     rows = {word: range(len(content.get(word, ()))) for word in RUN_MANY} | {"wrench": pushes}
-    told = Counter(block.words[0] for block in before if block.many)
-    if any(len(rows[word]) != told[word] for word in rows):
+    before_by_word = Counter(block.words[0] for block in before if block.many)
+    if any(len(rows[word]) != before_by_word[word] for word in rows):
         # Some tables say what canonical ones say together, or otherwise.
         raise CannotMergeError
     return merged(base, before, _numbered(before, tables), rows=rows)

@@ -60,8 +60,8 @@ def run_tables(scenario: Scenario, leave_out: LeaveOut) -> list[Block]:
             return
         many = word not in RUN_ONCE
         if many or found:
-            told = {key: value_text(value) for key, value in found.items()}
-            tables.append(Block((word,), many, told, counts[word] if many else None))
+            texts = {key: value_text(value) for key, value in found.items()}
+            tables.append(Block((word,), many, texts, counts[word] if many else None))
             counts[word] += 1
 
     for joint, moves in scenario.drives.items():
@@ -78,7 +78,11 @@ def run_tables(scenario: Scenario, leave_out: LeaveOut) -> list[Block]:
         add("change", change.label, _change(change))
     settings = dict(_run(scenario))
     if scenario.keep is not None:
-        kept = scenario.keep if isinstance(scenario.keep, Mapping) else {str(x): x for x in scenario.keep}
+        kept = (
+            scenario.keep
+            if isinstance(scenario.keep, Mapping)
+            else {str(x): x for x in _listed(scenario.keep)}
+        )
         for name, signal in kept.items():
             if not isinstance(signal, str):
                 leave_out(f"keep {name!r}", signal)
@@ -91,15 +95,15 @@ def run_tables(scenario: Scenario, leave_out: LeaveOut) -> list[Block]:
     return tables
 
 
-def _listed(given: Any) -> list[Any]:
+def _listed(values: Any) -> list[Any]:
     """The entries of a field that a scenario has made a list of."""
-    return list(given)
+    return list(values)
 
 
 def _drive(joint: str, moves: Any) -> Pairs:
     yield "joint", joint
-    told = _followed(moves)
-    yield ("path" if isinstance(told, Mapping) else "position"), told
+    followed = _followed(moves)
+    yield ("path" if isinstance(followed, Mapping) else "position"), followed
 
 
 def _controllers(control: Any) -> list[Any]:
@@ -142,8 +146,8 @@ def _followed(value: Any) -> Any:
     if isinstance(value, Constant):
         return _row(value.position)
     if isinstance(value, PiecewisePolynomial):
-        told = {"kind": "polynomial", "times": value.times, "coefficients": value.coefficients}
-        return told | ({"periodic": True} if value.periodic else {})
+        table = {"kind": "polynomial", "times": value.times, "coefficients": value.coefficients}
+        return table | ({"periodic": True} if value.periodic else {})
     if isinstance(value, Pose):
         value = PosePath(value.p, value.quat)
     if isinstance(value, PosePath):
@@ -157,8 +161,8 @@ def _row(value: Any) -> Any:
     return [_row(entry) for entry in value] if isinstance(value, list | tuple) else value
 
 
-def _wrench(frame: str, given: Any) -> Pairs:
-    wrench = given if isinstance(given, ExternalWrench) else ExternalWrench(given)
+def _wrench(frame: str, applied: Any) -> Pairs:
+    wrench = applied if isinstance(applied, ExternalWrench) else ExternalWrench(applied)
     yield "name", frame
     yield "frame", frame
     axes = frame if wrench.axes is None else wrench.axes
@@ -193,9 +197,10 @@ def _as_contact(contact: Contact | Stop | TipContact) -> tuple[str, str, Pairs]:
 
 def _tip_contact(contact: TipContact) -> Pairs:
     yield "frame", contact.frame
-    units = [np.flatnonzero(column) for column in contact.constrained.T]
-    named = all(len(x) == 1 for x in units) and np.all(contact.constrained.sum(axis=0) == 1.0)
-    yield "constrained", [DIRECTIONS_OF_TIPS[x[0]] for x in units] if named else _row(contact.constrained)
+    phi_c = contact.phi_c
+    units = [np.flatnonzero(column) for column in phi_c.T]
+    named = all(len(x) == 1 for x in units) and np.all(phi_c.sum(axis=0) == 1.0)
+    yield "constrained", [DIRECTIONS_OF_TIPS[x[0]] for x in units] if named else _row(phi_c)
     if contact.axes != "support":
         yield "axes", contact.axes
     for what in ("velocity", "acceleration", "force", "friction"):
@@ -211,7 +216,7 @@ def _tip_contact(contact: TipContact) -> Pairs:
         raise CannotSayError(contact.motion or support)
     if isinstance(support, MovingSupport):
         yield "path", _followed(support.path)
-    elif support.twist.any() or support.acceleration.any():
+    elif np.any(support.twist) or np.any(support.acceleration):
         raise CannotSayError(support)
     elif placed := _pose(support.pose):
         yield "support", placed
@@ -245,13 +250,13 @@ def _change(change: Change) -> Pairs:
             yield key, True
 
 
-def _attached(given: Mapping[str, Any]) -> dict[str, Any]:
+def _attached(joint: Mapping[str, Any]) -> dict[str, Any]:
     """A joint that is attached, with its kind in words."""
-    word, arguments = describe_kind(given["kind"])
-    told: dict[str, Any] = {"name": given["name"], "kind": word}
-    told |= arguments if ":" not in word else {ARGUMENTS: arguments} if arguments else {}
-    rest = {key: x for key, x in given.items() if key not in ("name", "kind")}
-    return told | {key: _pose(x) if isinstance(x, Pose) else _row(x) for key, x in rest.items()}
+    word, arguments = describe_kind(joint["kind"])
+    table: dict[str, Any] = {"name": joint["name"], "kind": word}
+    table |= arguments if ":" not in word else {ARGUMENTS: arguments} if arguments else {}
+    rest = {key: x for key, x in joint.items() if key not in ("name", "kind")}
+    return table | {key: _pose(x) if isinstance(x, Pose) else _row(x) for key, x in rest.items()}
 
 
 def _pose(pose: Pose) -> dict[str, Any]:
@@ -281,8 +286,8 @@ def _drift(drift: str | Remedy) -> Any:
     if isinstance(drift, str):
         return drift
     word = next(word for word, made in NAMES.items() if isinstance(drift, made))
-    given = {one.name: getattr(drift, one.name) for one in fields(drift)}
-    return {"kind": word, **{name: value for name, value in given.items() if value is not None}}
+    settings = {one.name: getattr(drift, one.name) for one in fields(drift)}
+    return {"kind": word, **{name: value for name, value in settings.items() if value is not None}}
 
 
 def refuse(file: str) -> LeaveOut:

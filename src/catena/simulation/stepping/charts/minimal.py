@@ -17,7 +17,7 @@ import numpy as np
 from catena.kinematics.loops.scales import scales_of
 from catena.simulation.stepping.charts.chart import Charted
 from catena.simulation.stepping.charts.joint import Imposed, JointChart
-from catena.simulation.stepping.independent import GROWTH, IndependentComponents, Told
+from catena.simulation.stepping.independent import GROWTH, IndependentComponents, OnChange
 from catena.system import System
 from catena.thresholds import RANK_SEARCHED
 
@@ -32,10 +32,11 @@ class MinimalChart:
     components, whose coordinates are independent as long as they can be; those that are `driven` (nv,) are known."""
 
     def __init__(
-        self, system: System, imposed: Imposed | None, driven: np.ndarray, names: Sequence[str] | None, told: Told
+        self, system: System, imposed: Imposed | None, driven: np.ndarray,
+        names: Sequence[str] | None, on_change: OnChange
     ) -> None:  # fmt: skip
         self.joints, self.system = JointChart(system, imposed), system
-        self.components = IndependentComponents(system, driven, names, told)
+        self.components = IndependentComponents(system, driven, names, on_change)
         self._near, self._slope = np.zeros(system.nv), np.zeros((0, 0))
 
     def begin(self, t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:

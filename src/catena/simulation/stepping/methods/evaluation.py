@@ -46,14 +46,14 @@ def _dynamics(variant: StepVariant) -> Algorithm:
     implicit = lands or variant.method == "implicit_leapfrog"
     if variant.supplied:
         return supplied_accelerations
-    if lands and variant.sort is not None:
-        return damped((hybrid_elimination if variant.driven else loop_elimination)(variant.sort, implicit))
+    if lands and variant.shape is not None:
+        return damped((hybrid_elimination if variant.driven else loop_elimination)(variant.shape, implicit))
     if lands:
         return damped_dynamics(variant.driven)
-    if variant.sort is not None:
+    if variant.shape is not None:
         if variant.feedback:
-            return elimination_with_feedback(variant.sort, variant.holds, implicit)
-        return (hybrid_elimination if variant.holds else loop_elimination)(variant.sort, implicit)
+            return elimination_with_feedback(variant.shape, variant.holds, implicit)
+        return (hybrid_elimination if variant.holds else loop_elimination)(variant.shape, implicit)
     if variant.modes:
         return flexible_dynamics(variant.modes, variant.holds, implicit)
     return hybrid_dynamics if variant.holds else articulated_body
@@ -79,11 +79,11 @@ class Stages:
         """Return the algorithm for the accelerations."""
         found, variant = _dynamics(self.variant), self.variant
         if variant.bears:
-            found = (loaded_elimination if variant.sort else loaded_tree)(found)
+            found = (loaded_elimination if variant.shape else loaded_tree)(found)
         if self.variant.loops_stick:
             found = with_dry_loops(found, variant.bears)
         found = telling(found) if self.variant.pulls else found
-        if (self.variant.touches and variant.sort is None) or self.method.lands:
+        if (self.variant.touches and variant.shape is None) or self.method.lands:
             found = replace(found, ground=contact_forces.begun_with_contacts(found.ground))
         return found
 
@@ -117,7 +117,7 @@ class Stages:
         """Return how it is judged whether friction goes on as it does."""
         middle = self.method.times[self.middle] if self.middle else 0.0
         variant = self.variant
-        last = "qdd" if variant.sort is None else "qdd_last"
+        last = "qdd" if variant.shape is None else "qdd_last"
         return sticking.Judging(
             self.method.first,
             last,
@@ -138,7 +138,7 @@ class Stages:
         """Return the sweeps that find the forces of contacts, behind those of the dynamics or, with loops, in their
         place; all stages share them, so that they work in the same places."""
         variant = self.variant
-        if variant.sort is None:
+        if variant.shape is None:
             return contact_forces.contact_sweeps(variant.touches, variant.driven, variant.least)
         (eliminating,) = (sweep for sweep in self.dynamics.sweeps if isinstance(sweep, Schedule))
         return ThroughElimination(variant.touches, variant.least).sweeps(eliminating.order)
@@ -160,7 +160,7 @@ class Stages:
         touching: list[Sweep] = []
         if variant.touches:
             touching = self.touching
-            if variant.sort is None and 0 < begun < len(self.method.times) - 1:
+            if variant.shape is None and 0 < begun < len(self.method.times) - 1:
                 touching = contact_forces.where_some_hold(touching)
         sweeps = [
             *self._led(stage_time),
@@ -171,16 +171,16 @@ class Stages:
         moving = [sweep for sweep in dynamics.sweeps if not isinstance(sweep, OnCall)]
         if variant.bears:
             moving = self._until_loads_agree(moving)
-        sweeps += moving if variant.sort is None or not touching else []
-        sweeps += [*touching, *([certify] if variant.sort else [])]
+        sweeps += moving if variant.shape is None or not touching else []
+        sweeps += [*touching, *([certify] if variant.shape else [])]
         if variant.pulls:
             sweeps += pulling_sweeps(self.method.is_implicit)
         sweeps.append(Pause("accelerations"))
         if variant.counts and self.method.lands:
-            sweeps += work.count_damped(variant.forces, variant.driven, variant.sort is not None)
+            sweeps += work.count_damped(variant.forces, variant.driven, variant.shape is not None)
         elif variant.counts:
             sweeps += work.count(
-                variant.forces, variant.driven, variant.sort is not None, variant.sticks, variant.bears
+                variant.forces, variant.driven, variant.shape is not None, variant.sticks, variant.bears
             )
             sweeps += [contact_forces.count_contacts(variant.touches)] if touching else []
         self.first = self.first if begun else len(sweeps)
@@ -188,7 +188,7 @@ class Stages:
 
     def _until_loads_agree(self, moving: list[Sweep]) -> list[Sweep]:
         """Return the sweeps of the dynamics with those that repeat a part of them."""
-        if self.variant.sort is None:
+        if self.variant.shape is None:
             return loads.tree_rounds(moving, at_ground(self.dynamics.ground), not self.variant.modes)
         (eliminating,) = moving
         assert isinstance(eliminating, Schedule)

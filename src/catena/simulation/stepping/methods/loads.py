@@ -60,7 +60,7 @@ NODES = 3
 COMPONENT_VIEW = ArrayView((COMPONENTS,))
 LOOP_VIEW = {"loop_load_taken": COMPONENT_VIEW}
 REWRITTEN = frozenset(
-    {"by_load", "bears", "grip", "unloaded", "load_taken", *memory_names(""), *memory_names("own_")}
+    {"by_load", "bears", "load_slope", "unloaded", "load_taken", *memory_names(""), *memory_names("own_")}
     | {"felt_inertia", "felt_force", "carried", "resists", "u", "plain_load"}
 )
 
@@ -77,7 +77,7 @@ def fit_so_far(ground: Any) -> None:
 def forget_past(body: Any, ground: Any) -> None:
     """There is no round before the first; loads are those of the last step that was taken."""
     nothing, body.load_taken = np.zeros(body.joint.nv), body.by_load
-    body.grip, body.unloaded, body.resists = nothing, nothing, nothing
+    body.load_slope, body.unloaded, body.resists = nothing, nothing, nothing
     for name in memory_names(""):
         setattr(body, name, nothing)
     ground.load_square = ground.load_square + body.by_load @ body.by_load
@@ -139,7 +139,7 @@ def _rub_again(body: Any, ground: Any) -> None:
     if is_dry(body):
         load = better(ground, body, "", body.by_load)
         body.moved, body.by_load = load - body.by_load, load
-        body.tau = body.unloaded - body.grip * load
+        body.tau = body.unloaded - body.load_slope * load
 
 
 rub_again = with_ground(but_particles(_rub_again))
@@ -206,7 +206,7 @@ def rub_loop_again(loop: Any, child: Any, parent: Any, ground: Any) -> None:
     nv, X, S = loop.joint.nv, loop.loaded_at, MotionSpace(loop.loaded_space)
     load = better(ground, loop, "own_", loop.loop_load[:nv])
     moved = load - loop.loop_load[:nv]
-    T, grip = S.array @ gram_inverse(S), loop.loop_grip[:nv]
+    T, grip = S.array @ gram_inverse(S), loop.loop_load_slope[:nv]
     f = Force(T @ (loop.unloaded + grip * load))
     drag_child, drag_parent = loop.on_child.pull(f), -loop.on_parent.pull(X.pull(f))
     child.p += drag_child - loop.drag_child

@@ -85,7 +85,7 @@ def sweeps(stages: Stages) -> list[Sweep]:
     for stage in range(table.stages):
         found += stages.evaluated(table.c[stage])
         found += stages.heeded()
-        if variant.sort and not stage:
+        if variant.shape and not stage:
             found.append(keep_first_doubt)
         found.append(advance(table, stage, stages.reuses, variant.is_minimal))
         if variant.turns:

@@ -134,8 +134,8 @@ def _polynomial(s: Any, coefficients: list[Any]) -> Any:
     return total
 
 
-def _where_driven(body: Any, given: Any, free: Any) -> Any:
-    return array([where(d > 0.5, x, y) for d, x, y in zip(body.driven, given, free, strict=True)])
+def _where_driven(body: Any, prescribed: Any, free: Any) -> Any:
+    return array([where(d > 0.5, x, y) for d, x, y in zip(body.driven, prescribed, free, strict=True)])
 
 
 def push_by_paths(stage_time: float) -> Sweep:
@@ -160,5 +160,7 @@ def push_by_law(push: PushFunction, stage_time: float) -> Sweep:
 
 def _tell_wrenches(whole: Any, wrenches: Any) -> None:
     """Tell forces these wrenches; motors of loop joints, which come behind them, are told what they were."""
-    told = whole.force_inputs
-    whole.force_inputs = array([*wrenches, *told[len(wrenches) :]]) if len(told) > len(wrenches) else wrenches
+    inputs = whole.force_inputs
+    whole.force_inputs = (
+        array([*wrenches, *inputs[len(wrenches) :]]) if len(inputs) > len(wrenches) else wrenches
+    )

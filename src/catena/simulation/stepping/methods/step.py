@@ -109,7 +109,7 @@ def reuses_last_stage(variant: StepVariant) -> bool:
     if table is None or not table.ends_at_result:
         return False
     law = variant.law
-    still = variant.sort is None and not variant.holds and not variant.turns
+    still = variant.shape is None and not variant.holds and not variant.turns
     return still and (law is None or law.is_forgetful)
 
 
@@ -146,7 +146,7 @@ def _assembled(variant: StepVariant, formulas: CompiledLaws) -> Algorithm:
     # read by that.
     opening = _opening(stages)
     ahead: list[Sweep] = [implicit_leapfrog.drift_ahead] if method.is_implicit else []
-    if method.lands and variant.sort:
+    if method.lands and variant.shape:
         ahead = [time_stepping.drift_to_middle]
     sweeps = [*opening, *ahead] if ahead else []
     if variant.sticks:
@@ -168,14 +168,14 @@ def _assembled(variant: StepVariant, formulas: CompiledLaws) -> Algorithm:
     sweeps += _ahead(stages)
     if variant.sticks:
         with_loops = (sticking.keep_last, sticking.leave_still_with_loops)
-        sweeps += with_loops if variant.sort else (sticking.leave_still,)
+        sweeps += with_loops if variant.shape else (sticking.leave_still,)
     sweeps.append(Pause("closing"))
-    if variant.sort and variant.projects:
+    if variant.shape and variant.projects:
         first = len(sweeps) + 1
         sweeps += _closing(stages)
         occasional = (first, len(sweeps) + 1)
     sweeps.append(Pause("decide"))
-    if method.lands and variant.sort:
+    if method.lands and variant.shape:
         sweeps += [time_stepping.heed_closing, time_stepping.settle]
     sweeps += [stages.measuring] if variant.loops_stick else []
     sweeps += stages.judging.sweeps if variant.sticks else ()
@@ -188,19 +188,19 @@ def _assembled(variant: StepVariant, formulas: CompiledLaws) -> Algorithm:
     sweeps += loads.recalling(method.times, variant.loops_stick) if variant.bears else []
     sweeps += [observe(formulas.observer, method.first)] if formulas.observer is not None else []
     sweeps += _kept(stages)
-    given = ground_inputs(stages)
+    asked = ground_inputs(stages)
 
     @at_ground
     def hold(ground: Any) -> None:
         """Read all inputs of the ground, so that they keep their places whichever step reads them first."""
-        for name in given:
+        for name in asked:
             if name not in ("a_base", "feedback_given", "pull_given"):
                 getattr(ground, name)
 
     meets = touching or method.lands
     return Algorithm(
         f"{variant.name}_{variant.touches}_{variant.rows}" if meets else variant.name, dynamics.ground, (hold, *sweeps),
-        inputs=inputs(stages), outputs=outputs(stages), ground_inputs=given, ground_outputs=ground_outputs(stages),
+        inputs=inputs(stages), outputs=outputs(stages), ground_inputs=asked, ground_outputs=ground_outputs(stages),
         optional=dynamics.optional | GIVEN.keys() | (sticking.STICKING_INPUTS.keys() - {"sense"}),
         views=_views(stages), multiplier_inputs=(*dynamics.multiplier_inputs, *_misses_of_loops(stages)),
         multiplier_outputs=_told_of_loops(stages),
@@ -243,7 +243,7 @@ def _misses_of_loops(stages: Stages) -> tuple[str, ...]:
 def _component_fields(stages: Stages) -> dict[str, str]:
     """Return the fields of joints that contacts see."""
     if stages.method.lands:
-        seen = {"seen": "node"} if stages.variant.sort else contact_forces.FIELDS
+        seen = {"seen": "node"} if stages.variant.shape else contact_forces.FIELDS
         return {**seen, **impulse_law.LAW_FIELDS}
     return _told_to_contacts(stages.variant)
 
@@ -252,7 +252,7 @@ def _told_to_contacts(variant: StepVariant) -> dict[str, str]:
     """Return what bodies tell contacts, and how each is seen."""
     if not variant.touches:
         return {}
-    return (contact_elimination if variant.sort else contact_forces).fields(variant.touches)
+    return (contact_elimination if variant.shape else contact_forces).fields(variant.touches)
 
 
 def _shared(stages: Stages) -> Mapping[str, Any]:
@@ -279,13 +279,13 @@ def _opening(stages: Stages) -> list[Sweep]:
 def _called(stages: Stages) -> list[Sweep]:
     """Return what schedules call: the elimination of loops, and the forces of contacts."""
     variant, sweeps = stages.variant, list[Sweep]()
-    if variant.sort:
+    if variant.shape:
         sweeps += [sweep for sweep in stages.dynamics.sweeps if isinstance(sweep, OnCall)]
         if variant.bears:
             sweeps += loads.ELIMINATION_STEPS
             sweeps += loads.loop_steps(stages.method.times) if variant.loops_stick else []
         sweeps += [stand, start_open, start_opening, *(PULL_STEPS if variant.pulls else ())]
-        if variant.sort.coupled:
+        if variant.shape.coupled:
             sweeps += [leave_open, leave_opening, *(TIES_CALLED if variant.pulls else ())]
         if variant.loops_stick:
             sweeps += [start_open_held, start_opening_held, tell_rate]
@@ -300,14 +300,14 @@ def _called(stages: Stages) -> list[Sweep]:
         elif variant.holds and variant.pulls:
             sweeps.append(articulate)
     if variant.touches:
-        meeting = contact_elimination.called if variant.sort else contact_forces.meeting
+        meeting = contact_elimination.called if variant.shape else contact_forces.meeting
         sweeps += [
             *meeting(variant.touches),
             *contact_forces.solving(len(variant.touches), variant.least),
         ]
     if stages.method.lands:
         sweeps += impulse_law.called(variant.rows)
-        sweeps += contact_elimination.ASKING if variant.sort else ()
+        sweeps += contact_elimination.ASKING if variant.shape else ()
     return sweeps
 
 
@@ -333,7 +333,7 @@ def _ahead(stages: Stages) -> list[Sweep]:
 
 def _corrections(stages: Stages) -> int:
     """Return how often positions are corrected where loops go back to closed states."""
-    if not (stages.variant.sort and stages.variant.projects):
+    if not (stages.variant.shape and stages.variant.projects):
         return 0
     return 1 if stages.method.is_adaptive and not stages.variant.fragile else 2
 
@@ -378,7 +378,7 @@ def _views(stages: Stages) -> dict[str, Any]:
     if stages.method.lands:
         views |= {**contact_forces.VIEWS, **impulse_law.LAW_VIEWS}
     meets = variant.touches or stages.method.lands
-    views |= contact_elimination.ELIMINATION_VIEWS if meets and variant.sort else {}
+    views |= contact_elimination.ELIMINATION_VIEWS if meets and variant.shape else {}
     return views | (contact_forces.views(len(variant.touches)) if variant.touches else {})
 
 
@@ -395,5 +395,5 @@ def _rewritten(stages: Stages) -> frozenset[str]:
     found |= _told_to_contacts(variant).keys()
     if stages.method.lands:
         found |= contact_forces.FIELDS.keys() | impulse_law.LAW_FIELDS.keys()
-        found |= {"drive"} if variant.sort else set()
+        found |= {"drive"} if variant.shape else set()
     return frozenset(found)

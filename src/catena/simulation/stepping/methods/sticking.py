@@ -109,9 +109,9 @@ def rub(acts: str, beside_drives: bool, bears: bool) -> Sweep:
         acting = getattr(body, acts)
         body.tau = acting if not is_dry(body) else acting + beyond_smooth(body, beside_drives)
         if bears and is_dry(body):
-            body.unloaded, body.grip = body.tau, grip(body, beside_drives)
+            body.unloaded, body.load_slope = body.tau, load_slopes(body, beside_drives)
             body.resists = passive_force(body)
-            body.tau = body.unloaded - body.grip * body.by_load
+            body.tau = body.unloaded - body.load_slope * body.by_load
 
     return each_body(but_particles(act))
 
@@ -125,7 +125,7 @@ def beyond_smooth(body: Any, beside_drives: bool) -> np.ndarray:
     return array(found)
 
 
-def grip(body: Any, beside_drives: bool) -> np.ndarray:
+def load_slopes(body: Any, beside_drives: bool) -> np.ndarray:
     """Return how much friction (nv,) acts for that which loads make."""
     told = zip(_senses(body, beside_drives), body.bear_fading, body.fall, body.qd, strict=True)
     return array([load_slope(*each) for each in told])
@@ -136,8 +136,8 @@ def _senses(body: Any, beside_drives: bool) -> Any:
     if not beside_drives:
         return body.sense
     driven = [where(v > 0.0, 1.0, where(v < 0.0, -1.0, 0.0)) for v in body.qd]
-    told = zip(body.prescribed, driven, body.sense, strict=True)
-    return array([where(prescribed > 0.5, own, sense) for prescribed, own, sense in told])
+    components = zip(body.prescribed, driven, body.sense, strict=True)
+    return array([where(prescribed > 0.5, own, sense) for prescribed, own, sense in components])
 
 
 def keep_hold(name: str, bears: bool) -> Sweep:
@@ -162,8 +162,8 @@ def held_in_loop(loop: Any, bears: bool) -> Any:
     """Return that of a joint that closes a loop."""
     if not bears:
         return loop.hold
-    told = loop.loop_excess, loop.loop_bears, loop.loop_bear_static
-    return padded(_of_limit(loop.hold, loop.friction, *told))
+    state = loop.loop_excess, loop.loop_bears, loop.loop_bear_static
+    return padded(_of_limit(loop.hold, loop.friction, *state))
 
 
 def _of_limit(force: Any, friction: Any, excess: Any, load: Any, static: Any) -> np.ndarray:

@@ -54,11 +54,11 @@ def open_step(ground: Any) -> None:
     ground.last, ground.whole = where(reaches, 1.0, 0.0), whole
     ground.going = where(whole > 0.0, 1.0, 0.0)
     ground.dt = where(ground.hit > 0.5, 0.0, whole)
-    told = {
+    moment = {
         "dt": ground.dt, "h": ground.h, "hits": ground.hit, "going": ground.going, "cut": BIG,
         "rushed": where(ground.cuts >= MOST_CUTS, 1.0, 0.0), "left": LEFT,
     }  # fmt: skip
-    ground.moment = array([told.get(name, 0.0) for name in MOMENT])
+    ground.moment = array([moment.get(name, 0.0) for name in MOMENT])
     ground.error_0 = ground.error_1 = ground.doubt = ground.first_doubt = ground.shift = 0.0
 
 
@@ -156,14 +156,14 @@ def close_step(has_rows: bool, through: bool) -> Sweep:
 
 
 def _close(ground: Any, sure: Any) -> None:
-    told = dict(zip(MOMENT, ground.moment, strict=True))
-    found = where(told["goes"] > 0.5, 0.0, sure)
-    is_cut = where(told["cut"] < ground.dt, 1.0, 0.0)
-    ground.taken = where(is_cut > 0.5, told["cut"] / where(ground.dt > 0.0, ground.dt, 1.0), 1.0)
+    moment = dict(zip(MOMENT, ground.moment, strict=True))
+    found = where(moment["goes"] > 0.5, 0.0, sure)
+    is_cut = where(moment["cut"] < ground.dt, 1.0, 0.0)
+    ground.taken = where(is_cut > 0.5, moment["cut"] / where(ground.dt > 0.0, ground.dt, 1.0), 1.0)
     hits = where(ground.hit > 0.5, 1.0, 0.0)
     ends = where(ground.last > 0.5, ground.end, ground.t + ground.dt)
-    goes = where(hits > 0.5, ground.t, where(is_cut > 0.5, ground.t + told["cut"], ends))
-    left = where(is_cut > 0.5, ground.whole - told["cut"], where(hits > 0.5, ground.whole, 0.0))
+    goes = where(hits > 0.5, ground.t, where(is_cut > 0.5, ground.t + moment["cut"], ends))
+    left = where(is_cut > 0.5, ground.whole - moment["cut"], where(hits > 0.5, ground.whole, 0.0))
     ground.found = found
     ground.accepted = found * (1.0 - is_cut) * (1.0 - hits)
     # A state that has nothing left to do is at its end, unless it has halted.
@@ -236,15 +236,15 @@ def correct_damper(body: Any, ground: Any) -> None:
 def keep_work(ground: Any) -> None:
     """Add the work of what is taken of a step to the work done so far: that of contacts as wrenches do it, that of rows
     at joints as friction does."""
-    told, found = dict(zip(MOMENT, ground.moment, strict=True)), ground.found > 0.5
-    besides = {"wrenches": told["work"], "friction": told["rubbed"]}
+    moment, found = dict(zip(MOMENT, ground.moment, strict=True)), ground.found > 0.5
+    besides = {"wrenches": moment["work"], "friction": moment["rubbed"]}
     done = [ground.taken * (g + besides.get(name, 0.0)) for name, g in zip(SOURCES, ground.gain, strict=True)]
     ground.work = array([w + where(found, x, 0.0) for w, x in zip(ground.work, done, strict=True)])
 
 
 def sweeps(stages: Stages) -> list[Sweep]:
     """Return the sweeps of a step; one through an elimination has gone to its middle already (`drift_to_middle`)."""
-    variant, through = stages.variant, stages.variant.sort is not None
+    variant, through = stages.variant, stages.variant.shape is not None
     found = [*([keep_held] if variant.rows else []), *([] if through else [go_to_middle])]
     found += stages.accelerations(0.5)
     if variant.rows:

@@ -53,7 +53,7 @@ class LawShape:
 
 @dataclass(frozen=True)
 class StepVariant:
-    """What a step is compiled for: the method, the sort of elimination (None: a tree), whether `forces` act, the
+    """What a step is compiled for: the method, the `shape` of the elimination (None: a tree), whether `forces` act, the
     law, whether loops go back to closed states, whether they do so at every stage (`fragile`), whether some joints are
     `driven` along prescribed motions, whether closure errors feed back into the accelerations, whether work is
     counted, whether driven joints follow polynomials (`paths`) or formulas (`guided`), the number of wrenches
@@ -66,7 +66,7 @@ class StepVariant:
     `supplied` by Python, because bodies have many modes."""
 
     method: str
-    sort: EliminationShape | None
+    shape: EliminationShape | None
     forces: bool = False
     law: LawShape | None = None
     projects: bool = True
@@ -130,7 +130,7 @@ class StepVariant:
         words = [
             "step",
             self.method,
-            str(self.sort or "tree"),
+            str(self.shape or "tree"),
             "fragile" if self.fragile else "" if self.projects else "drifting",
             "driven" if self.driven else "",
             "feedback" if self.feedback else "",

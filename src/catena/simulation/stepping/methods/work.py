@@ -78,7 +78,7 @@ def _count_joint(driven: bool, beside_forces: bool, sticks: bool, bears: bool) -
         rubbing = friction_force(body)
         if sticks and is_dry(body):
             rubbing = rubbing - beyond_smooth(body, driven)
-            rubbing = rubbing + body.grip * body.by_load if bears else rubbing
+            rubbing = rubbing + body.load_slope * body.by_load if bears else rubbing
         ground.power_friction = ground.power_friction - rubbing @ body.qd
         if driven:
             _count_drive(body, ground, body.prescribed if sticks else body.driven, beside_forces)
