@@ -186,7 +186,7 @@ GOOD: dict[str, Any] = {
     "armature": 0.0, "velocity_limit": None, "static_friction": None, "stribeck_velocity": None,
     "load_friction": None, "angular_stiffness": None, "angular_damping": None,
     "kinds": (), "accuracy": 1e-7,
-    "dt": 0.1, "given": {}, "slack": 1e-5, "held": (), "stiffness": 3.0, "damping": 0.5, "tolerance": 1e-10,
+    "dt": 0.1, "given": {}, "values": {}, "batches": False, "slack": 1e-5, "held": (), "stiffness": 3.0, "damping": 0.5, "tolerance": 1e-10,
     "base_acceleration": np.zeros(6), "method": "auto", "member": None, "name": "new", "gravity": (0, 0, -9.81),
     "mass": 1.0, "com": (0.1, 0, 0), "inertia": 0.1, "parent": "ground", "kind": ct.Revolute("x"), "friction": 0.1,
     "in_parent": ct.Pose(), "in_child": ct.Pose(), "limits": (-1.0, 1.0), "actuated": True, "limit_stiffness": 100.0,
