@@ -1,6 +1,7 @@
 """What a controller in Python costs beside contacts: families of walkers, boxes, bricks and arms on stops, each run
 with a function that gives no forces, in times of the run without it and in processor time."""
 
+import gc
 import statistics
 from collections.abc import Iterator
 from time import process_time
@@ -52,6 +53,9 @@ def _ratios(case: Case, tolerance: dict[str, float]) -> list[float]:
 
     controls = [None, *(law if rate is None else ct.sampled(law, rate) for rate in RATES.values())]
     best = [np.inf] * len(controls)
+    # What the cases before have left is not looked through again in this one.
+    gc.collect()
+    gc.freeze()
     # The first of the rounds, which compiles, does not count.
     for turn in range(ROUNDS + 1):
         for k, control in enumerate(controls):
