@@ -44,6 +44,8 @@ if TYPE_CHECKING:
 
 # The number of the only step.
 _ONE = (0,)
+# A step that cannot be vouched for is taken again by shorter ones, down to this part of a careful step.
+DOUBTED = 1e-3
 # Steps in one call, and from one sample to the next where these follow each other quickly.
 MANY, FEW = 32, 4.0
 # The time in which friction turns a slip at the quickest, in careful steps: so much with relative errors of so much or
@@ -412,8 +414,11 @@ class QuickSteps:
             count = plays if finite.all() else int(np.argmin(finite))
         ended = next((k for k in range(count) if halts[k] > 0.5), -1)
         doubted = ended >= 0 and float(r["dt"][ended, 0]) > 0.0
+        shorter = 0.0
         if doubted:
-            # The step could not be vouched for, next to a singular configuration.
+            # The step could not be vouched for, next to a singular configuration: a shorter one may be.
+            tried = float(r["dt"][ended, 0])
+            shorter = 0.25 * tried if tried > DOUBTED * self.h else 0.0
             count, ended = ended, -1
         halted, slow = (ended >= 0 and is_so for is_so in (halts[ended] < 1.5, halts[ended] > 1.5))
         if ended >= 0:
@@ -421,7 +426,7 @@ class QuickSteps:
             count = ended + 1
         taken = [k for k, x in enumerate(r["accepted"][:count, 0].tolist()) if x > 0.5]
         reached = r["t"][:count, 0].tolist()
-        size = float(r["h"][max(0, count - 1), 0])
+        size = shorter or float(r["h"][max(0, count - 1), 0])
         times = [state.t, *(reached[k] for k in taken)]
         long = next(
             (k for k, a, b in zip(taken, times, times[1:], strict=False) if b - a > LONG * self.longest), -1
@@ -449,12 +454,8 @@ class QuickSteps:
         if self.winds and taken:
             near = self.acting.near_by_joint(r[NEAR][taken]) if NEAR in r else None
             self.free_motion.turns.know(np.array(times[1:]), r["q"][taken], r["qd"][taken], near)
-        lost = (
-            doubted
-            or (count < plays and long < 0)
-            or (not taken and plays == MANY and long < 0)
-            or size < COLLAPSE
-        )
+        stays = count < plays or (not taken and plays == MANY)
+        lost = size < COLLAPSE or (not shorter and (doubted or (stays and long < 0)))
         met = met_last = True
         if "met" in self.outputs and self.ends_at_result:
             found = r["met"][:count, 0].tolist()

@@ -85,7 +85,9 @@ class AskedPlays:
             bad = bad or astray
             for name in self.outputs:
                 self.results[name][k] = b[name][0]
-            if b["halt"][0, 0] > 0.5 or b["t"][0, 0] >= end:
+            # Nobody is asked about a state that is lost.
+            is_over = b["halt"][0, 0] > 0.5 or b["t"][0, 0] >= end
+            if is_over or (astray and not np.isfinite(b["q"]).all()):
                 return k + 1, bad
         return count, bad
 
