@@ -83,4 +83,6 @@ def _run(mechanism: ct.Mechanism, states: int, settings: Any) -> Callable[[], An
         q, v = system.project(q, v)
     if states == 1:
         q, v = q[0], v[0]
-    return lambda: ct.simulate(system, q, v, 0.5, samples=2, progress=False, check=False, **settings)
+    # The others go on where a state ends in words: of friction by load there may be none that fits.
+    own = dict(settings, on_error="record") if states > 1 else settings
+    return lambda: ct.simulate(system, q, v, 0.5, samples=2, progress=False, check=False, **own)
