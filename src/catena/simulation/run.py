@@ -305,7 +305,7 @@ class Run:
         step, nodes = self.problem.step, 0
         if before is None and step is not None and len(self.q) == 1 and not self.terminal:
             nodes = ceil(SPARE * self.duration / step)
-            nodes = nodes if FEWEST < nodes < MOST else 0
+            nodes = min(nodes, MOST) if nodes > FEWEST else 0
         self.nodes = StepRecord(
             self.t, self.q, self.v, self.tau, self.mover.works(), before, self.tally, bool(self.events), nodes
         )

@@ -308,7 +308,9 @@ class Landing:
             names = tuple(dict.fromkeys((*given, *places.bodies_of(range(k)))))
             wrenches = OnDemand(names, compute_wrenches)
         tau = run.tau
-        inside = self._in_joints(held, run.q, run.v)
+        of_tree = {self.system.plan.joint[unit.node] for unit in self.units if unit.is_inside}
+        joints = tuple(dict.fromkeys([*of_tree, *(dry.of for _, dry in self.cut.dry)]))
+        inside = OnDemand(joints, lambda: self._in_joints(held, run.q, run.v)) if joints else {}
         if run.driven:
             holding = replace(besides, stops=inside)
             found = with_drives_or_nan(run.system, run.q, run.v, tau, wrenches, run.driven, holding)
