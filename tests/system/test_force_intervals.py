@@ -82,17 +82,23 @@ def test_a_leg_of_a_platform_begins_to_move_while_the_others_hold_it(legs):
         assert_ends(s, q, leg, low, high, {name: 0.0 for name in names if name != leg})
 
 
+def loops_at_rest(seed):
+    """A random mechanism with loops, its system, and a state at rest."""
+    kinds = ["Revolute", "Universal", "Cylindrical", "Spherical", "Prismatic"]
+    m, rng = random_mechanism(seed, 6, kinds, loops=1 + seed % 2), np.random.default_rng(seed)
+    base = m.system()
+    q, _ = base.project(base.integrate(base.neutral(), 0.2 * rng.standard_normal(base.nv)), np.zeros(base.nv))
+    still = np.zeros(base.nv)
+    return m, base, q, still
+
+
 @pytest.mark.parametrize(
     "seed", [0, *(pytest.param(k, marks=pytest.mark.slow) for k in (1, 2, 3, 4, 6, 8, 9))]
 )
 def test_one_motor_where_friction_holds_other_freedoms(seed):
     """Loops with several freedoms, which friction holds against their weight with little to spare: linear programmes
     say what the motor may give besides, the same for all cuts."""
-    kinds = ["Revolute", "Universal", "Cylindrical", "Spherical", "Prismatic"]
-    m, rng = random_mechanism(seed, 6, kinds, loops=1 + seed % 2), np.random.default_rng(seed)
-    base = m.system()
-    q, _ = base.project(base.integrate(base.neutral(), 0.2 * rng.standard_normal(base.nv)), np.zeros(base.nv))
-    still = np.zeros(base.nv)
+    m, base, q, still = loops_at_rest(seed)
     for joint, force in base.inverse_dynamics(q, still, still, actuated=list(base.joints)).items():
         if m.joints[joint].dof < 6:
             m = rubbing(m, {joint: 1.2 * float(np.abs(force).max()) + 0.01})
@@ -205,11 +211,7 @@ def sliding(joint):
 
 @pytest.mark.parametrize("seed", [2, *(pytest.param(k, marks=pytest.mark.slow) for k in (0, 1, 3, 4, 6, 8))])
 def test_one_motor_where_friction_by_load_holds_other_freedoms(seed):
-    kinds = ["Revolute", "Universal", "Cylindrical", "Spherical", "Prismatic"]
-    m, rng = random_mechanism(seed, 6, kinds, loops=1 + seed % 2), np.random.default_rng(seed)
-    base = m.system()
-    q, _ = base.project(base.integrate(base.neutral(), 0.2 * rng.standard_normal(base.nv)), np.zeros(base.nv))
-    still = np.zeros(base.nv)
+    m, base, q, still = loops_at_rest(seed)
     for joint, force in base.inverse_dynamics(q, still, still, actuated=list(base.joints)).items():
         if m.joints[joint].dof < 6:
             m = rubbing(m, {joint: 1.2 * float(np.abs(force).max()) + 0.01})

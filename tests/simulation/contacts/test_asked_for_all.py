@@ -10,14 +10,6 @@ from benchmarks.walkers import LEGS, askew, walker_on_springs
 ROUGH = {"rtol": 1e-4, "atol": 1e-6, "check": False}
 
 
-@pytest.fixture(params=[1, 2], ids=["one thread", "two threads"])
-def threads(request):
-    before = ct.threads()
-    ct.set_threads(request.param)
-    yield request.param
-    ct.set_threads(before)
-
-
 class Smoothing:
     """Damps by a mean of what it has seen, of a state or of all states of a batch, with gains by state if there are
     some."""

@@ -10,14 +10,6 @@ from benchmarks.walkers import LEGS, askew, walker_on_springs
 ROUGH = {"rtol": 1e-4, "atol": 1e-6, "check": False}
 
 
-@pytest.fixture(params=[1, 2], ids=["one thread", "two threads"])
-def threads(request):
-    before = ct.threads()
-    ct.set_threads(request.param)
-    yield request.param
-    ct.set_threads(before)
-
-
 def are_the_same(batch, alone, within=0.0):
     """Compare a batch with runs of its states, to the last bit or `within` a tolerance."""
     assert len(batch.states) == len(alone)
